@@ -1,0 +1,7 @@
+//! Progressive delivery as files: from the YAML of a repository to the exact manifests of every step of a release.
+//!
+//! Between reading a repository and writing the answer everything is a pure function of values; only `disk`, `git` and
+//! `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
+
+pub mod files;
+pub mod model;

@@ -1,0 +1,112 @@
+//! What a repository holds for one environment: Rollouts and all objects they may name.
+
+use std::sync::Arc;
+
+use super::{Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout};
+
+/// One environment of a repository.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    /// The environment's name; empty for the unnamed one.
+    pub environment: String,
+    /// The namespace of objects that say none, with whether a user chose it.
+    pub namespace: String,
+    /// Where plans of this environment go, relative to the root.
+    pub output: String,
+    /// Valid Rollouts, sorted by namespace and name.
+    pub rollouts: Vec<Rollout>,
+    /// Every object read, sorted by object and path.
+    pub sources: Vec<Arc<Source>>,
+    /// The gateways that this environment's references can use: the user's own first, then the shipped ones.
+    pub gateways: Vec<(String, Gateway)>,
+}
+
+/// One object of a repository, and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// The object.
+    pub manifest: Manifest,
+    /// Its name in a cluster, with the environment's namespace where the file says none.
+    pub object: ObjectRef,
+    /// The file, relative to the root, with `/`.
+    pub path: String,
+    /// The positions of its nodes in the file.
+    pub places: Places,
+}
+
+/// What a reference leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Resolution<'a> {
+    /// No object.
+    Missing,
+    /// The nearest object.
+    Found(&'a Arc<Source>),
+    /// Several equally near ones.
+    Ambiguous(Vec<&'a Arc<Source>>),
+}
+
+/// A script's text, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptSource {
+    /// The name that users know it by: `networking.istio.io/VirtualService`, `trafficrouting_ingress/nginx`.
+    pub name: String,
+    /// The Lua text.
+    pub text: String,
+    /// Where it comes from.
+    pub origin: ScriptOrigin,
+}
+
+/// Where a script comes from, in the order of who wins.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScriptOrigin {
+    /// A file of the repository.
+    File(String),
+    /// A key of the ConfigMap `kruise-rollout-configuration` in this file.
+    ConfigMap(String),
+    /// The binary.
+    Shipped,
+}
+
+impl Catalog {
+    /// The object named `object` nearest to the file `near`: the same directory, then upwards, then anywhere in the environment.
+    pub fn resolve(&self, object: &ObjectRef, near: &str) -> Resolution<'_> {
+        let start = self.sources.partition_point(|source| source.object < *object);
+        let candidates: Vec<_> = self.sources[start..].iter().take_while(|source| source.object == *object).collect();
+        match candidates.as_slice() {
+            [] => return Resolution::Missing,
+            [only] => return Resolution::Found(only),
+            _ => {}
+        }
+        let mut directory = directory_of(near);
+        loop {
+            let here: Vec<_> = candidates.iter().copied().filter(|source| directory_of(&source.path) == directory).collect();
+            match here.as_slice() {
+                [] if directory.is_empty() => break,
+                [] => directory = directory_of(directory),
+                [only] => return Resolution::Found(only),
+                _ => return Resolution::Ambiguous(here),
+            }
+        }
+        Resolution::Ambiguous(candidates)
+    }
+
+    /// The gateway that serves `reference`: what the user wrote wins over what ships.
+    pub fn gateway(&self, reference: &GatewayRef) -> Option<&Gateway> {
+        let wanted = reference.script_name();
+        self.gateways.iter().find(|(name, _)| *name == wanted).map(|(_, gateway)| gateway)
+    }
+}
+
+impl GatewayRef {
+    /// The name of the script that serves the object: `<group>/<Kind>`, or `trafficrouting_ingress/<class>`.
+    pub fn script_name(&self) -> String {
+        match &self.ingress_class {
+            Some(class) => format!("trafficrouting_ingress/{class}"),
+            None => format!("{}/{}", self.api_version.split_once('/').map_or(self.api_version.as_str(), |(group, _)| group), self.kind),
+        }
+    }
+}
+
+fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}

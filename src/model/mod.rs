@@ -1,0 +1,32 @@
+//! The nouns of the product. Every value here is valid by construction; what users write is parsed elsewhere.
+//!
+//! Nothing here reads a file, a clock or a cluster.
+
+mod catalog;
+mod finding;
+mod gateway;
+mod manifest;
+mod object_ref;
+mod place;
+mod plan;
+mod replicas;
+mod rollout;
+mod traffic;
+mod weight;
+
+pub use catalog::{Catalog, Resolution, ScriptOrigin, ScriptSource, Source};
+pub use finding::{Code, Finding, Severity};
+pub use gateway::{
+    Accepted, Clone as GatewayClone, Gateway, GatewayRef, HeaderModifierSupport, ListLimit, MatchSupport, Role, WeightSupport,
+};
+pub use manifest::{Manifest, ManifestError};
+pub use object_ref::ObjectRef;
+pub use place::{Place, Places, Position};
+pub use plan::{
+    Await, Binding, Deadline, DeadlineAction, Eviction, Gate, LateValue, ObjectKey, ObjectPaths, Plan, PlanSpec, PlanStep, Reference,
+    Revision, ScriptUse, Stage, StepTraffic, Style, VersionKey,
+};
+pub use replicas::Replicas;
+pub use rollout::{Pause, PodMetadata, Rollout, Routing, Step, Strategy};
+pub use traffic::{HeaderModifier, HeaderValue, Match, MatchKind, NamedMatch, PathKind, PathMatch, Traffic};
+pub use weight::Weight;
