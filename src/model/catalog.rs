@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout};
+use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout};
 
 /// One environment of a repository.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +32,8 @@ pub struct Source {
     pub path: String,
     /// The positions of its nodes in the file.
     pub places: Places,
+    /// What a reader of the file should know, should a plan use the object: keys written twice, values that tools read differently.
+    pub remarks: Vec<Finding>,
 }
 
 /// What a reference leads to.

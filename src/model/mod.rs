@@ -7,6 +7,7 @@ mod finding;
 mod gateway;
 mod manifest;
 mod object_ref;
+mod originals;
 mod place;
 mod plan;
 mod replicas;
@@ -21,6 +22,7 @@ pub use gateway::{
 };
 pub use manifest::{Manifest, ManifestError};
 pub use object_ref::ObjectRef;
+pub use originals::Originals;
 pub use place::{Place, Places, Position};
 pub use plan::{
     Await, Binding, Deadline, DeadlineAction, Eviction, Gate, LateValue, ObjectKey, ObjectPaths, Plan, PlanSpec, PlanStep, Reference,

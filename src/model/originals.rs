@@ -1,0 +1,18 @@
+//! The objects that one Rollout names, as the user wrote them.
+
+use std::sync::Arc;
+
+use super::{GatewayRef, Source};
+
+/// What a Rollout's references lead to. Absent: there is no such object, or several equally near ones; a finding says which.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Originals {
+    /// The workload that is released.
+    pub workload: Option<Arc<Source>>,
+    /// The stable Service; absent too when the Rollout routes nothing.
+    pub service: Option<Arc<Source>>,
+    /// The gateway objects, in the order of the Rollout's references.
+    pub gateways: Vec<(GatewayRef, Option<Arc<Source>>)>,
+    /// The HorizontalPodAutoscaler that owns the workload's replicas, if there is one.
+    pub autoscaler: Option<Arc<Source>>,
+}
