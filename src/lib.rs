@@ -6,3 +6,4 @@
 pub mod digest;
 pub mod files;
 pub mod model;
+pub mod render;
