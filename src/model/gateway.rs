@@ -42,6 +42,66 @@ pub struct Gateway {
     pub limits: Vec<ListLimit>,
 }
 
+/// What a `gateway.yaml` says about the script beside it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GatewayDeclaration {
+    /// Definitions are written before routes and taken away after them.
+    pub role: Role,
+    /// The JSON pointers that the script changes.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Absent: the script cannot express weights.
+    #[serde(default)]
+    pub weights: Option<WeightSupport>,
+    /// Absent: the script cannot tell requests apart.
+    #[serde(default)]
+    pub matches: MatchSupport,
+    /// Absent: the script cannot change headers.
+    #[serde(default)]
+    pub header_modifier: HeaderModifierSupport,
+    /// The condition by which a controller says that it took the object.
+    #[serde(default)]
+    pub accepted: Option<Accepted>,
+    /// How the second object is made, for scripts that rewrite one.
+    #[serde(default)]
+    pub clone: Option<Clone>,
+    /// Lists that may not grow over a length.
+    #[serde(default)]
+    pub limits: Vec<ListLimit>,
+}
+
+impl Gateway {
+    /// A script with what its `gateway.yaml` says.
+    pub fn declared(script: ScriptSource, declaration: GatewayDeclaration) -> Self {
+        let GatewayDeclaration { role, paths, weights, matches, header_modifier, accepted, clone, limits } = declaration;
+        Self { script, role, paths, weights, matches, header_modifier, accepted, clone, limits }
+    }
+
+    /// A script about which nothing is said: a route, taken to do everything.
+    pub fn undeclared(script: ScriptSource) -> Self {
+        Self {
+            script,
+            role: Role::Route,
+            paths: Vec::new(),
+            weights: Some(WeightSupport { lists: Vec::new(), sum: None }),
+            matches: MatchSupport {
+                headers: vec![MatchKind::Exact, MatchKind::RegularExpression],
+                query_params: vec![MatchKind::Exact, MatchKind::RegularExpression],
+                path: vec![PathKind::Exact, PathKind::PathPrefix, PathKind::RegularExpression],
+                cookie_header: None,
+                max_matches: None,
+                max_conditions: None,
+                with_weight: true,
+            },
+            header_modifier: HeaderModifierSupport::Always,
+            accepted: None,
+            clone: None,
+            limits: Vec::new(),
+        }
+    }
+}
+
 /// What a traffic object is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -18,7 +18,8 @@ mod weight;
 pub use catalog::{Catalog, Resolution, ScriptOrigin, ScriptSource, Source};
 pub use finding::{Code, Finding, Severity};
 pub use gateway::{
-    Accepted, Clone as GatewayClone, Gateway, GatewayRef, HeaderModifierSupport, ListLimit, MatchSupport, Role, WeightSupport,
+    Accepted, Clone as GatewayClone, Gateway, GatewayDeclaration, GatewayRef, HeaderModifierSupport, ListLimit, MatchSupport, Role,
+    WeightSupport,
 };
 pub use manifest::{Manifest, ManifestError};
 pub use object_ref::ObjectRef;
