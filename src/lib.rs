@@ -3,7 +3,9 @@
 //! Between reading a repository and writing the answer everything is a pure function of values; only `disk`, `git` and
 //! `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
 
+pub mod cli;
 pub mod digest;
 pub mod files;
 pub mod model;
 pub mod render;
+pub mod report;

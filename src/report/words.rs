@@ -1,0 +1,88 @@
+//! The small words of all reports: plurals, escapes, colors.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use anstyle::Style;
+
+/// Whether text is colored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colors {
+    /// Plain text.
+    Never,
+    /// With ANSI escapes.
+    Always,
+}
+
+impl Colors {
+    /// The text in a style, or as it is.
+    pub fn paint(self, style: Style, text: impl Display) -> String {
+        match self {
+            Self::Never => text.to_string(),
+            Self::Always => format!("{style}{text}{style:#}"),
+        }
+    }
+}
+
+/// `1 object`, `2 objects`.
+pub fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {}", plural(noun)),
+    }
+}
+
+fn plural(noun: &str) -> String {
+    match noun.as_bytes() {
+        [.., before, b'y'] if !b"aeiou".contains(before) => format!("{}ies", &noun[..noun.len() - 1]),
+        [.., b's' | b'x'] | [.., b'c' | b's', b'h'] => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
+/// The text with every character that could move a cursor, color a line or turn the writing direction made visible.
+/// Line ends and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_hidden(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Control characters, and those by which text can pretend to be other text.
+fn is_hidden(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
+        other => other.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, visible};
+
+    #[test]
+    fn one_is_singular_and_all_else_is_plural() {
+        assert_eq!(count(1, "object"), "1 object");
+        assert_eq!(count(0, "object"), "0 objects");
+        assert_eq!(count(2, "gateway"), "2 gateways");
+        assert_eq!(count(2, "entry"), "2 entries");
+        assert_eq!(count(2, "match"), "2 matches");
+    }
+
+    #[test]
+    fn a_manifest_cannot_color_a_terminal_or_turn_its_text_around() {
+        assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(visible("a\rb\u{202e}c"), "a\\u{d}b\\u{202e}c");
+        assert_eq!(visible("line\n\tline ä"), "line\n\tline ä");
+    }
+}
