@@ -5,6 +5,7 @@
 
 pub mod cli;
 pub mod digest;
+pub mod disk;
 pub mod files;
 pub mod model;
 pub mod render;

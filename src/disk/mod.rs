@@ -1,0 +1,18 @@
+//! The file system: folders and streams in, trees out.
+//!
+//! Reading never stops at one bad file, and writing never leaves half a tree behind. What the files mean is for
+//! others: this room knows their names and sizes only.
+
+mod compare;
+mod error;
+mod former;
+mod read;
+mod select;
+mod write;
+
+pub use compare::{Difference, Stale, compare_tree};
+pub use error::DiskError;
+pub use former::Former;
+pub use read::{LARGEST_FILE, LARGEST_STREAM, Reading, STREAM, Unread, read, read_stream};
+pub use select::is_read;
+pub use write::{Written, write_tree};

@@ -1,0 +1,225 @@
+//! A folder, a single file or a stream as a value.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+
+use camino::Utf8Path;
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::error::DiskError;
+use super::select::{is_entered, is_file_read, is_vendored};
+use crate::files::Files;
+
+/// A longer file is not a manifest; it is counted, not read.
+pub const LARGEST_FILE: u64 = 4 * 1024 * 1024;
+
+/// A longer stream is not read to its end.
+pub const LARGEST_STREAM: u64 = 256 * 1024 * 1024;
+
+/// The path under which a stream's documents are found.
+pub const STREAM: &str = "stdin.yaml";
+
+/// What a folder holds.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// Every file that can matter, by its path below the root.
+    pub files: Files,
+    /// What was seen and not read.
+    pub unread: BTreeMap<String, Unread>,
+}
+
+/// Why a file or folder was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unread {
+    /// Longer than [`LARGEST_FILE`].
+    TooLarge {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A folder of other people's files.
+    Vendored,
+    /// Links are not followed: they may lead anywhere, and around in circles.
+    Link,
+    /// A name that is not UTF-8; the path shows it as well as it can.
+    UnreadableName,
+    /// The system refused. This is worth an error; the rest was read.
+    Failed {
+        /// What the system said.
+        message: String,
+    },
+}
+
+/// Reads a folder, or the one file that `root` names (whatever its name; found under its file name).
+///
+/// In a folder, git-ignored, hidden and vendored files are skipped, and so is all that is neither YAML, JSON nor a
+/// gateway's script.
+///
+/// # Errors
+/// Only when nothing at all could be read; a single bad file is an [`Unread`].
+pub fn read(root: &Utf8Path) -> Result<Reading, DiskError> {
+    let metadata = match fs::metadata(root) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(DiskError::Missing { path: root.to_owned() }),
+        Err(source) => return Err(DiskError::Read { path: root.to_owned(), source }),
+    };
+    if metadata.is_dir() { read_folder(root) } else { read_single(root) }
+}
+
+/// Reads a stream to its end, as the one file [`STREAM`].
+///
+/// # Errors
+/// When it breaks off or is longer than [`LARGEST_STREAM`].
+pub fn read_stream(stream: impl Read) -> Result<Reading, DiskError> {
+    let mut bytes = Vec::new();
+    stream.take(LARGEST_STREAM + 1).read_to_end(&mut bytes).map_err(|source| DiskError::Stream { source })?;
+    if bytes.len() as u64 > LARGEST_STREAM {
+        return Err(DiskError::LongStream { limit: LARGEST_STREAM });
+    }
+    let mut reading = Reading::default();
+    reading.files.insert(STREAM, bytes);
+    Ok(reading)
+}
+
+fn read_single(path: &Utf8Path) -> Result<Reading, DiskError> {
+    let name = path.file_name().unwrap_or(path.as_str());
+    let mut reading = Reading::default();
+    match content(path.as_std_path()).map_err(|source| DiskError::Read { path: path.to_owned(), source })? {
+        Content::Bytes(bytes) => reading.files.insert(name, bytes),
+        Content::TooLarge(bytes) => _ = reading.unread.insert(name.to_owned(), Unread::TooLarge { bytes }),
+    }
+    Ok(reading)
+}
+
+/// One path below the root, and what came of it.
+type Found = (String, Result<Arc<[u8]>, Unread>);
+
+fn read_folder(root: &Utf8Path) -> Result<Reading, DiskError> {
+    // A folder that cannot be listed is an answer of its own, not an empty folder.
+    fs::read_dir(root).map_err(|source| DiskError::Read { path: root.to_owned(), source })?;
+    let (sender, receiver) = mpsc::channel();
+    walk(root).run(|| {
+        let sender = sender.clone();
+        Box::new(move |entry| visit(root.as_std_path(), entry, &sender))
+    });
+    drop(sender);
+    let mut files = Vec::new();
+    let mut unread = BTreeMap::new();
+    for (path, outcome) in receiver {
+        match outcome {
+            Ok(bytes) => files.push((path, bytes)),
+            Err(reason) => _ = unread.insert(path, reason),
+        }
+    }
+    Ok(Reading { files: files.into_iter().collect(), unread })
+}
+
+fn walk(root: &Utf8Path) -> ignore::WalkParallel {
+    WalkBuilder::new(root)
+        // `.rollout.yaml` is hidden too, so hidden names are sorted out by ourselves.
+        .hidden(false)
+        .ignore(false)
+        .follow_links(false)
+        .filter_entry(|entry| {
+            entry.depth() == 0 || !is_folder(entry) || entry.file_name().to_str().is_none_or(|name| !name.starts_with('.'))
+        })
+        .build_parallel()
+}
+
+fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, sender: &Sender<Found>) -> WalkState {
+    let (found, state) = match entry {
+        Ok(entry) if entry.depth() == 0 => (None, WalkState::Continue),
+        Ok(entry) => outcome(root, &entry),
+        Err(error) => (failure(root, &error), WalkState::Continue),
+    };
+    match found.map(|found| sender.send(found)) {
+        Some(Err(_)) => WalkState::Quit,
+        Some(Ok(())) | None => state,
+    }
+}
+
+fn outcome(root: &Path, entry: &DirEntry) -> (Option<Found>, WalkState) {
+    let path = shown(root, entry.path());
+    if is_folder(entry) {
+        return match entry.file_name().to_str() {
+            Some(name) if is_vendored(name) => (Some((path, Err(Unread::Vendored))), WalkState::Skip),
+            Some(name) if is_entered(name) => (None, WalkState::Continue),
+            Some(_) => (None, WalkState::Skip),
+            None => (Some((path, Err(Unread::UnreadableName))), WalkState::Skip),
+        };
+    }
+    if !is_wanted(root, entry) {
+        return (None, WalkState::Continue);
+    }
+    let result = match entry.file_type() {
+        _ if entry.path().to_str().is_none() => Err(Unread::UnreadableName),
+        Some(kind) if kind.is_symlink() => Err(Unread::Link),
+        Some(kind) if kind.is_file() => match content(entry.path()) {
+            Ok(Content::Bytes(bytes)) => Ok(bytes),
+            Ok(Content::TooLarge(bytes)) => Err(Unread::TooLarge { bytes }),
+            Err(error) => Err(Unread::Failed { message: error.to_string() }),
+        },
+        // A pipe or a device would keep us waiting.
+        Some(_) | None => Err(Unread::Failed { message: "not a regular file".to_owned() }),
+    };
+    (Some((path, result)), WalkState::Continue)
+}
+
+/// A folder linked from elsewhere is told of whatever its name; a file only where its name says that it matters.
+fn is_wanted(root: &Path, entry: &DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    let is_script_folder = || {
+        let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        below.components().any(|component| component.as_os_str() == OsStr::new("lua_configuration"))
+    };
+    is_file_read(&name, is_script_folder)
+        || (entry.path_is_symlink() && is_entered(&name) && fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_dir()))
+}
+
+fn failure(root: &Path, error: &ignore::Error) -> Option<Found> {
+    let mut cause = error;
+    let mut path = None;
+    while let ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } = cause
+    {
+        if let ignore::Error::WithPath { path: inner, .. } = cause {
+            path = Some(inner);
+        }
+        cause = err;
+    }
+    // A broken pattern in a .gitignore is git's business.
+    if matches!(cause, ignore::Error::Glob { .. } | ignore::Error::Partial(_)) {
+        return None;
+    }
+    Some((shown(root, path?), Err(Unread::Failed { message: cause.to_string() })))
+}
+
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+fn shown(root: &Path, path: &Path) -> String {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let names: Vec<_> = below.components().map(|component| component.as_os_str().to_string_lossy()).collect();
+    names.join("/")
+}
+
+enum Content {
+    Bytes(Arc<[u8]>),
+    TooLarge(u64),
+}
+
+fn content(path: &Path) -> io::Result<Content> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if length > LARGEST_FILE {
+        return Ok(Content::TooLarge(length));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
+    // The file may be growing, or tell no length, as those of /proc do.
+    file.by_ref().take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    Ok(if bytes.len() as u64 > LARGEST_FILE { Content::TooLarge(bytes.len() as u64) } else { Content::Bytes(bytes.into()) })
+}
