@@ -93,6 +93,7 @@ pub struct ScriptUse {
     /// The script's name.
     pub script: String,
     /// The digest of the script's text.
+    #[serde(rename = "digest")]
     pub sha256: String,
 }
 
@@ -291,7 +292,7 @@ pub struct Binding {
 }
 
 /// The closed list of values that only a cluster knows.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LateValue {
     /// The `pod-template-hash` or `controller-revision-hash` of the old version's pods.
