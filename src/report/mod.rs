@@ -4,7 +4,52 @@
 
 pub mod codes;
 mod failure;
+mod findings;
+mod json;
+mod table;
+mod text;
+mod traffic;
 mod words;
+mod yaml;
+
+use serde_json::Value;
+
+use crate::model::Plan;
 
 pub use failure::failure;
-pub use words::{Colors, count, visible};
+pub use findings::{findings, sum};
+pub use json::{VERSION, json};
+pub use table::table;
+pub use text::{colored, text};
+pub use words::{Colors, count, one_line, visible};
+pub use yaml::yaml;
+
+/// A plan, and what is told about it beside its content.
+#[derive(Debug, Clone)]
+pub struct PlanReport<'a> {
+    /// The environment's name; empty for the unnamed one.
+    pub environment: &'a str,
+    /// The plan's file, relative to the root.
+    pub path: String,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The digest of its content.
+    pub digest: String,
+    /// The plan as its file holds it.
+    pub text: String,
+    /// The same as a value; null where nobody asks for it.
+    pub document: Value,
+    /// What changes on the way from each state to the next; empty where nobody asks for it.
+    pub transitions: Vec<Transition>,
+}
+
+/// What changes between two states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transition {
+    /// The state before: `baseline`, `step-1`.
+    pub from: String,
+    /// The state after: `step-2`, `target`.
+    pub to: String,
+    /// The unified diff of all manifests.
+    pub diff: String,
+}

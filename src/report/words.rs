@@ -57,6 +57,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same, on one line.
+pub fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', " ")
+}
+
 /// Control characters, and those by which text can pretend to be other text.
 fn is_hidden(character: char) -> bool {
     match character {
