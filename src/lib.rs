@@ -10,3 +10,4 @@ pub mod files;
 pub mod model;
 pub mod render;
 pub mod report;
+pub mod yaml;

@@ -1,7 +1,5 @@
 //! Where something stands in a file.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 /// A line and a column, both counted from 1; the column counts characters.
@@ -24,27 +22,117 @@ pub struct Place {
 }
 
 /// The position of every node of one document, by JSON pointer (RFC 6901; the root is the empty pointer).
+///
+/// Two allocations a document, whatever its size: few positions are ever asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places(BTreeMap<String, Position>);
+pub struct Places {
+    /// Parents before their children, children in the order of the file.
+    nodes: Vec<Node>,
+    /// The keys of all nodes, one after the other.
+    keys: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Node {
+    position: Position,
+    key_position: Position,
+    /// Where its key stands in `keys`; none for an item of a list.
+    key: Option<(usize, usize)>,
+    /// The index after the last node inside this one.
+    end: usize,
+}
 
 impl Places {
-    /// The position of the node at `pointer`, else of its nearest ancestor, else the file's start.
+    /// The position of the value at `pointer`, else of its nearest ancestor, else the file's start.
     pub fn at(&self, pointer: &str) -> Position {
-        let mut pointer = pointer;
-        loop {
-            if let Some(position) = self.0.get(pointer) {
-                return *position;
-            }
-            match pointer.rfind('/') {
-                Some(slash) => pointer = &pointer[..slash],
-                None => return Position { line: 1, column: 1 },
+        self.nearest(pointer).map_or(Position { line: 1, column: 1 }, |node| node.position)
+    }
+
+    /// The position of the key at the end of `pointer`; of the value itself where there is no key.
+    pub fn key_at(&self, pointer: &str) -> Position {
+        self.nearest(pointer).map_or(Position { line: 1, column: 1 }, |node| node.key_position)
+    }
+
+    /// Adds a node: an item of a list without a key, a field with one. Nodes inside it follow until `close`.
+    pub fn open(&mut self, key: Option<(&str, Position)>, position: Position) -> usize {
+        let index = self.nodes.len();
+        let start = self.keys.len();
+        if let Some((key, _)) = key {
+            self.keys.push_str(key);
+        }
+        let range = key.map(|_| (start, self.keys.len()));
+        let key_position = key.map_or(position, |(_, position)| position);
+        self.nodes.push(Node { position, key_position, key: range, end: index + 1 });
+        index
+    }
+
+    /// Ends the node that `open` returned.
+    pub fn close(&mut self, index: usize) {
+        let end = self.nodes.len();
+        if let Some(node) = self.nodes.get_mut(index) {
+            node.end = end;
+        }
+    }
+
+    fn nearest(&self, pointer: &str) -> Option<&Node> {
+        let mut found = 0;
+        for segment in pointer.split('/').skip(1) {
+            match self.child(found, segment) {
+                Some(child) => found = child,
+                None => break,
             }
         }
+        self.nodes.get(found)
+    }
+
+    /// The last child of that name: the last of two equal keys counts.
+    fn child(&self, parent: usize, segment: &str) -> Option<usize> {
+        let name = segment.replace("~1", "/").replace("~0", "~");
+        let end = self.nodes.get(parent)?.end;
+        let (mut index, mut item, mut found) = (parent + 1, 0_usize, None);
+        while index < end {
+            let node = self.nodes.get(index)?;
+            let is_it = match node.key {
+                Some((start, end)) => self.keys.get(start..end) == Some(name.as_str()),
+                None => name.parse() == Ok(item),
+            };
+            if is_it {
+                found = Some(index);
+            }
+            item += 1;
+            index = node.end;
+        }
+        found
     }
 }
 
-impl FromIterator<(String, Position)> for Places {
-    fn from_iter<I: IntoIterator<Item = (String, Position)>>(places: I) -> Self {
-        Self(places.into_iter().collect())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(line: u32) -> Position {
+        Position { line, column: 1 }
+    }
+
+    #[test]
+    fn a_node_is_found_by_its_pointer_or_else_its_nearest_ancestor() {
+        let mut places = Places::default();
+        let root = places.open(None, position(1));
+        let list = places.open(Some(("a/b", position(2))), position(3));
+        for line in 4..6 {
+            let item = places.open(None, position(line));
+            places.close(item);
+        }
+        places.close(list);
+        let last = places.open(Some(("c", position(6))), position(7));
+        places.close(last);
+        places.close(root);
+
+        assert_eq!(places.at(""), position(1));
+        assert_eq!(places.at("/a~1b/1"), position(5));
+        assert_eq!(places.at("/a~1b/7/x"), position(3));
+        assert_eq!(places.key_at("/a~1b"), position(2));
+        assert_eq!(places.at("/c"), position(7));
+        assert_eq!(places.at("/nothing"), position(1));
     }
 }

@@ -1,0 +1,81 @@
+//! Our YAML beside kubectl's: recorded answers, of this project and of the folder that `ROLLOUT_GOLDEN` names.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rollout::yaml;
+use serde_json::{Value, json};
+
+fn folder() -> PathBuf {
+    match std::env::var_os("ROLLOUT_GOLDEN") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden"),
+    }
+}
+
+/// The cases of a file of the folder; none, with a word on stderr, when it is not there.
+fn shared_cases(name: &str) -> Vec<Value> {
+    let path = folder().join(name);
+    if !path.exists() {
+        eprintln!("skipped: {} is not there; ROLLOUT_GOLDEN names the folder of golden files", path.display());
+        return Vec::new();
+    }
+    cases(&path)
+}
+
+fn cases(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What the first document of a stream says; null when it says nothing.
+fn first_document(input: &str) -> Result<Value, yaml::ReadError> {
+    match yaml::split(input)?.first() {
+        Some(raw) => Ok(yaml::read(raw)?.map_or(Value::Null, |document| document.value)),
+        None => Ok(Value::Null),
+    }
+}
+
+#[track_caller]
+fn check_reading(cases: &[Value]) {
+    let mut failures = Vec::new();
+    for case in cases {
+        let input = case["input"].as_str().unwrap();
+        let expected = case["json"].as_str().map(|json| {
+            let mut deserializer = serde_json::Deserializer::from_str(json);
+            serde::Deserialize::deserialize(&mut deserializer).unwrap_or_else(|error| panic!("{json}: {error}"))
+        });
+        let found: Option<Value> = first_document(input).inspect_err(|error| assert!(!error.message.is_empty())).ok();
+        if found != expected {
+            failures.push(format!("{}: {input:?}\n  kubectl: {expected:?}\n  we: {found:?}", case["name"]));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {} differ\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+#[test]
+fn golden_documents_are_read_as_kubectl_reads_them() {
+    check_reading(&shared_cases("yaml-read.jsonl"));
+}
+
+#[test]
+fn golden_documents_of_our_own_are_read_as_kubectl_reads_them() {
+    check_reading(&cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/yaml-read.jsonl")));
+}
+
+#[test]
+fn golden_strings_are_never_misread() {
+    let cases = shared_cases("yaml-write.jsonl");
+    let mut equal = 0;
+    for case in &cases {
+        let string = case["string"].as_str().unwrap();
+        let written = yaml::write(&json!({ "k": string }));
+        assert_eq!(yaml::read_value(&written), Ok(json!({ "k": string })), "{written}");
+        if case["kubectl"] == written.as_str() {
+            equal += 1;
+        } else {
+            eprintln!("written otherwise than by kubectl: {} {written:?}", case["kubectl"]);
+        }
+    }
+    eprintln!("{equal} of {} strings are written as kubectl writes them", cases.len());
+}
