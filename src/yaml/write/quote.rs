@@ -90,7 +90,7 @@ fn is_base_60(text: &str) -> bool {
     let mut parts = text.split(':');
     let is_first = parts.next().is_some_and(digits);
     let mut rest = parts.peekable();
-    is_first && rest.peek().is_some() && rest.all(|part| digits(part) && part.len() <= 2 && (part.len() == 1 || part.as_bytes() < b"60"))
+    is_first && rest.peek().is_some() && rest.all(|part| digits(part) && part.len() <= 2 && (part.len() == 1 || part < "60"))
 }
 
 /// A number beyond all bounds is a string to kubectl and infinite to others.
