@@ -7,6 +7,7 @@ pub mod cli;
 pub mod digest;
 pub mod disk;
 pub mod files;
+pub mod git;
 pub mod model;
 pub mod render;
 pub mod report;

@@ -1,4 +1,5 @@
 //! The integration tests, one binary.
 
 mod disk;
+mod git;
 mod golden;

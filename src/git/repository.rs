@@ -1,0 +1,82 @@
+//! A repository found, and the files of its commits.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use git2::{ErrorClass, ErrorCode, ObjectType, RepositoryOpenFlags};
+
+use super::base::Base;
+use super::error::GitError;
+
+/// A git repository with a working tree.
+pub struct Repository {
+    pub(super) git: git2::Repository,
+    pub(super) root: Utf8PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository that a folder or file lies in. None: it lies in none, or in one without a working tree.
+    ///
+    /// # Errors
+    /// When there is one that cannot be read, or that belongs to another user.
+    pub fn discover(path: &Utf8Path) -> Result<Option<Repository>, GitError> {
+        let no_ceiling: [&str; 0] = [];
+        let git = match git2::Repository::open_ext(path, RepositoryOpenFlags::CROSS_FS, no_ceiling) {
+            Ok(git) => git,
+            Err(error) if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Repository => return Ok(None),
+            Err(error) => return Err(refused(path, error)),
+        };
+        let root = git.workdir().and_then(Utf8Path::from_path).map(|root| Utf8PathBuf::from(root.as_str().trim_end_matches('/')));
+        Ok(root.map(|root| Repository { git, root }))
+    }
+
+    /// The folder of the working tree, absolute.
+    pub fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
+    /// Returns a folder's path below the root: empty for the root itself, None outside of it.
+    pub fn prefix_of(&self, path: &Utf8Path) -> Option<String> {
+        let root = self.root.canonicalize_utf8().ok()?;
+        let path = path.canonicalize_utf8().ok()?;
+        path.strip_prefix(root).ok().map(|below| below.as_str().to_owned())
+    }
+
+    /// Reads a file of a commit; its path is relative to the root. None: there is no such file.
+    ///
+    /// # Errors
+    /// When the commit or the file is missing from the repository or damaged.
+    pub fn read_at(&self, base: &Base, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let tree = self.tree(base)?;
+        let entry = match tree.get_path(std::path::Path::new(path)) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Tree => return Ok(None),
+            Err(source) => return Err(self.unreadable(path, source)),
+        };
+        if entry.kind() != Some(ObjectType::Blob) {
+            return Ok(None);
+        }
+        let blob = self.git.find_blob(entry.id()).map_err(|source| self.unreadable(path, source))?;
+        Ok(Some(blob.content().to_vec()))
+    }
+
+    pub(super) fn tree(&self, base: &Base) -> Result<git2::Tree<'_>, GitError> {
+        let commit = self.git.find_commit(base.id);
+        commit.and_then(|commit| commit.tree()).map_err(|source| self.unreadable(&base.id.to_string(), source))
+    }
+
+    pub(super) fn unreadable(&self, what: &str, source: git2::Error) -> GitError {
+        GitError::Read { what: what.to_owned(), root: self.root.clone(), source }
+    }
+}
+
+fn refused(path: &Utf8Path, source: git2::Error) -> GitError {
+    let message = source.message();
+    if source.code() == ErrorCode::Owner {
+        // The message quotes the folder that git would have to trust, which may lie above the one we were given.
+        let root = message.split('\'').nth(1).unwrap_or(path.as_str()).trim_end_matches('/');
+        return GitError::Owner { root: root.into() };
+    }
+    if message.contains("extensions.partialclone") {
+        return GitError::Partial { path: path.to_owned() };
+    }
+    GitError::Open { path: path.to_owned(), source }
+}
