@@ -8,6 +8,7 @@ pub mod digest;
 pub mod disk;
 pub mod files;
 pub mod git;
+pub mod lua;
 pub mod model;
 pub mod render;
 pub mod report;

@@ -1,0 +1,251 @@
+//! A Lua script as a function: JSON values in, one JSON value out, bounded and the same on every run.
+//!
+//! Scripts see Lua 5.1 with the libraries that gopher-lua's users know (`prelude.luau`). Each call has a world of its own.
+//! What a script is for is not known here.
+
+mod dialect;
+mod enter;
+mod json;
+mod leave;
+mod number;
+mod sandbox;
+mod trouble;
+
+use mlua::chunk::{ChunkMode, Compiler};
+use serde_json::Value;
+
+pub use dialect::beyond_lua51;
+pub use trouble::{ScriptError, ScriptErrorKind};
+
+/// The name and the bytecode of a script; cheap to call any number of times, from any thread.
+#[derive(Debug, Clone)]
+pub struct Script {
+    name: String,
+    bytecode: Vec<u8>,
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// The last value that the script returned; null when it returned none.
+    pub value: Value,
+    /// What it printed, line by line; cut, with a last line that says so, where it printed too much.
+    pub printed: Vec<String>,
+}
+
+/// What a script may use. The verdict does not depend on the machine, but for the clock, which is only a backstop.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Calls and turns of loops, and the bytes that library functions work through, by sixteen.
+    fuel: u64,
+    memory: usize,
+    seconds: u64,
+}
+
+const LIMITS: Limits = Limits { fuel: 20_000_000, memory: 64 << 20, seconds: 10 };
+
+/// The longest string, in bytes, that a library function takes or gives, and that a script may return.
+const LONGEST_STRING: usize = 1 << 20;
+
+impl Script {
+    /// Compiles a script; `name` is what errors call it.
+    pub fn compile(name: &str, source: &str) -> Result<Self, ScriptError> {
+        let bytecode = Compiler::new()
+            .set_optimization_level(1)
+            .set_debug_level(1)
+            .compile(source)
+            .map_err(|error| trouble::of_compiling(name, &error))?;
+        let script = Self { name: trouble::tidy(name), bytecode };
+        // The compiler leaves a syntax error inside the bytecode; loading brings it to light.
+        let lua =
+            mlua::Lua::new_with(mlua::StdLib::NONE, mlua::LuaOptions::default()).map_err(|error| trouble::of_running(name, &error))?;
+        script.load(&lua)?;
+        Ok(script)
+    }
+
+    /// Runs the script in a fresh world that has `globals`.
+    pub fn call(&self, globals: &[(&str, &Value)]) -> Result<Output, ScriptError> {
+        self.call_within(globals, LIMITS)
+    }
+
+    fn call_within(&self, globals: &[(&str, &Value)], limits: Limits) -> Result<Output, ScriptError> {
+        let trouble = |error: mlua::Error| trouble::of_running(&self.name, &error);
+        let world = sandbox::World::new(limits).map_err(trouble)?;
+        for (name, value) in globals {
+            world.set(name, value).map_err(trouble)?;
+        }
+        let function = self.load(&world.lua)?;
+        let returned = world.run(&function).map_err(trouble)?;
+        let value = leave::value(&returned, &world.empty_list).map_err(|problem| trouble::of_result(&self.name, &problem))?;
+        Ok(Output { value, printed: world.printed() })
+    }
+
+    fn load(&self, lua: &mlua::Lua) -> Result<mlua::Function, ScriptError> {
+        lua.load(self.bytecode.as_slice())
+            .set_name(format!("={}", self.name))
+            .set_mode(ChunkMode::Binary)
+            .into_function()
+            .map_err(|error| trouble::of_compiling(&self.name, &error))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "tests say what they expect, and read better without `&`")]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn case(source: &str, object: Value, expected: Value) {
+        let output = Script::compile("script.lua", source).unwrap().call(&[("obj", &object)]).unwrap();
+        assert_eq!(output.value, expected, "{source}");
+    }
+
+    #[track_caller]
+    fn fails(source: &str, line: Option<u32>, expected: &str) {
+        let error = Script::compile("script.lua", source)
+            .and_then(|script| script.call(&[("obj", &json!({"a": [1], "m": {}}))]))
+            .expect_err(source);
+        assert!(error.message.contains(expected), "{source}: {}", error.message);
+        assert_eq!((error.script.as_str(), error.line), ("script.lua", line), "{source}: {}", error.message);
+    }
+
+    #[test]
+    fn an_object_comes_back_as_it_went_in() {
+        let object = json!({"list": [1, 2.5, "x", true, [], {}], "map": {"empty": [], "none": {}}, "n": -7, "z": 0});
+        case("return obj", object.clone(), object);
+    }
+
+    #[test]
+    fn null_is_nil() {
+        case(
+            "return {n = obj.n == nil, count = #obj.l, list = obj.l}",
+            json!({"n": null, "l": [1, null, 3]}),
+            json!({"n": true, "count": 2, "list": [1, 3]}),
+        );
+        case("obj.a = nil return obj", json!({"a": 1, "b": null}), json!({}));
+        case("return nil", json!({}), json!(null));
+        case("", json!({}), json!(null));
+        case("return 1, 2", json!({}), json!(2));
+    }
+
+    #[test]
+    fn an_emptied_list_stays_a_list_and_a_filled_one_is_what_it_holds() {
+        case("table.remove(obj.l) return obj", json!({"l": [1]}), json!({"l": []}));
+        case("obj.l.x = 1 return obj", json!({"l": []}), json!({"l": {"x": 1}}));
+        case("table.insert(obj.m, 'x') return obj", json!({"m": {}}), json!({"m": ["x"]}));
+        case("obj.m.a = nil return obj", json!({"m": {"a": 1}}), json!({"m": {}}));
+        case("return {a = {}}", json!({}), json!({"a": {}}));
+    }
+
+    #[test]
+    fn integers_stay_integers() {
+        case(
+            "return {50.0, 100 / 2, 0.5, 9007199254740992, 1e20, -0.0}",
+            json!({}),
+            json!([50, 50, 0.5, 9_007_199_254_740_992_i64, 1e20, 0]),
+        );
+        fails("return {a = 2^53 / 0}", None, "a number that is not finite at `/a`");
+    }
+
+    #[test]
+    fn an_integer_that_lua_cannot_hold_is_an_error() {
+        let error = Script::compile("s", "return obj").unwrap().call(&[("obj", &json!({"a": 9_007_199_254_740_993_i64}))]).unwrap_err();
+        assert!(error.message.contains("9007199254740993") && error.message.contains("/a"), "{error}");
+    }
+
+    #[test]
+    fn shared_tables_are_copied_and_cycles_are_errors() {
+        case("local s = {x = 1} return {a = s, b = s}", json!({}), json!({"a": {"x": 1}, "b": {"x": 1}}));
+        fails("local t = {} t.a = {t} return t", None, "a table that contains itself at `/a/0`");
+        fails("local t = {} for i = 1, 60 do t = {t, t} end return t", None, "more than");
+    }
+
+    #[test]
+    fn what_json_cannot_say_is_an_error_with_its_path() {
+        fails("return {a = {1, nil, 3}}", None, "a list with holes at `/a`");
+        fails("return {a = {1, x = 2}}", None, "a table with both positions and names at `/a`");
+        fails("return {a = {b = print}}", None, "a function at `/a/b`");
+        fails("return {a = {0 / 0}}", None, "a number that is not finite at `/a/0`");
+        fails("return {[true] = 1}", None, "a boolean as a key at the top");
+        fails("return {['a/b'] = {[1.5] = 1}}", None, "a list with holes at `/a~1b`");
+        fails("local s = 'x' for i = 1, 21 do s = s .. s end return s", None, "a string of 2097152 bytes");
+    }
+
+    #[test]
+    fn errors_name_script_line_and_message() {
+        fails("local a = 1\nerror('boom')", Some(2), "boom");
+        fails("\n\nreturn obj.x.y", Some(3), "nil");
+        fails("return (", Some(1), "");
+        fails("\nlocal = 1", Some(2), "");
+        fails("error({code = 1})", Some(1), "raised a table");
+        fails("error()", Some(1), "nil");
+        fails("\nstring.rep()", Some(2), "string expected");
+        fails("\nlocal x = string.rep('x', 1e9)", Some(2), "longer than 1048576");
+        fails("\nfor k in pairs(nil) do end", Some(2), "table expected");
+        fails("\nwhile true do end", Some(2), "instructions");
+        fails("\nassert(false, 'no')", Some(2), "no");
+        fails("local t = {}\ntable.concat({{}})", Some(2), "");
+        fails("math.random()", Some(1), "not available");
+    }
+
+    #[test]
+    fn one_call_never_sees_another() {
+        let script = Script::compile("s", "count = (count or 0) + 1 string.x = (string.x or 0) + 1 return {count, string.x}").unwrap();
+        for _ in 0..3 {
+            assert_eq!(script.call(&[]).unwrap().value, json!([1, 1]));
+        }
+    }
+
+    #[test]
+    fn iteration_is_sorted() {
+        let source = "local s = '' for k in pairs({z = 1, a = 2, [3] = 1, [1] = 1, [2] = 1, m = 3}) do s = s .. k end
+            local k = next(obj) while k do s = s .. k k = next(obj, k) end return s";
+        case(source, json!({"c": 1, "b": 2}), json!("123amzbc"));
+    }
+
+    #[test]
+    fn a_walk_may_change_and_remove_what_it_meets() {
+        case(
+            "for k, v in pairs(obj) do if v > 1 then obj[k] = nil else obj[k] = v + 10 end end return obj",
+            json!({"a": 1, "b": 2, "c": 3}),
+            json!({"a": 11}),
+        );
+    }
+
+    #[test]
+    fn print_is_captured_and_bounded() {
+        let output = Script::compile("s", "print('a', 1, nil, {}) for i = 1, 1e4 do print(i) end").unwrap().call(&[]).unwrap();
+        assert_eq!(output.printed[0], "a\t1\tnil\ttable: 0x00000001");
+        assert!(output.printed.len() <= 1001 && output.printed.last().unwrap().contains("more"));
+    }
+
+    #[test]
+    fn nothing_but_the_promised_names_is_there() {
+        let source = "local names = {} for _, t in ipairs({_G, string, table, math, json}) do
+            local n = {} for k in pairs(t) do n[#n + 1] = k end names[#names + 1] = table.concat(n, ' ') end return names";
+        case(
+            source,
+            json!({}),
+            json!([
+                "_G _GOPHER_LUA_VERSION _VERSION assert error getmetatable ipairs json math next obj pairs pcall print rawequal rawget \
+                 rawset select setmetatable string table tonumber tostring type unpack xpcall",
+                "byte char find format gfind gmatch gsub len lower match rep reverse sub upper",
+                "concat getn insert maxn remove sort",
+                "abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min mod modf pi pow rad random \
+                 randomseed sin sinh sqrt tan tanh",
+                "decode encode",
+            ]),
+        );
+    }
+
+    #[test]
+    fn a_global_read_before_it_changes_is_read_again_after() {
+        case("if obj.w == -1 then obj.w = 100 end return obj.w", json!({"w": -1}), json!(100));
+    }
+
+    #[test]
+    fn a_caught_limit_is_still_a_limit() {
+        fails("pcall(function() while true do end end) return {}", Some(1), "instructions");
+    }
+}
