@@ -1,3 +1,25 @@
-//! From a Rollout and the objects it names to the plan of its release.
+//! From a Rollout and the objects it names to the plan of its release: complete states and the ways between them.
+//!
+//! Pure. All knowledge of kinds, orders and arithmetic is here, so that the agent needs none.
 
+mod autoscaler;
+mod baseline;
+mod capability;
+mod companion;
+mod digests;
+mod keys;
+mod order;
+mod paths;
+mod plan;
+mod pointers;
+mod refusal;
+mod result;
 pub mod script_input;
+mod scripts;
+mod service;
+mod traffic;
+mod versions;
+mod workload;
+
+pub use plan::{Inputs, Rendered, plan};
+pub use scripts::Scripts;

@@ -1,0 +1,267 @@
+//! In which order objects are written and removed, so that no request is ever sent to where nothing answers.
+//!
+//! On the way in pods come first and routes last; on the way out the other way round. Definitions stand under the routes
+//! that point to them: written before, taken away after.
+
+use crate::model::{Await, ObjectKey, Revision, Stage, VersionKey};
+
+/// What exists at one point of a release. Objects of one plan always stand in the same slot.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct State {
+    /// The autoscaler, if the release holds one.
+    pub(super) autoscaler: Option<VersionKey>,
+    /// The stable workload.
+    pub(super) workload: VersionKey,
+    /// The stable Service, if the release pins it.
+    pub(super) service: Option<VersionKey>,
+    /// The canary workload with the number of pods that git knows.
+    pub(super) canary: Option<(VersionKey, Option<u32>)>,
+    /// The canary Service.
+    pub(super) canary_service: Option<VersionKey>,
+    /// Definitions, in the order of the references.
+    pub(super) definitions: Vec<Slot>,
+    /// Routes, in the order of the references.
+    pub(super) routes: Vec<Slot>,
+    /// Whether the state tells the versions apart.
+    pub(super) splits: bool,
+}
+
+/// A traffic object that may be absent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Slot {
+    /// The object.
+    pub(super) object: ObjectKey,
+    /// Its version; absent: the object does not exist.
+    pub(super) version: Option<VersionKey>,
+    /// The condition to wait for after a write.
+    pub(super) accepted: Option<(String, String)>,
+}
+
+impl State {
+    /// Every object that exists, sorted by name.
+    pub(super) fn versions(&self) -> Vec<VersionKey> {
+        let slots = self.definitions.iter().chain(&self.routes).filter_map(|slot| slot.version.clone());
+        let mut versions: Vec<VersionKey> = std::iter::once(self.workload.clone())
+            .chain(self.autoscaler.clone())
+            .chain(self.service.clone())
+            .chain(self.canary.clone().map(|(key, _)| key))
+            .chain(self.canary_service.clone())
+            .chain(slots)
+            .collect();
+        versions.sort();
+        versions
+    }
+}
+
+/// The way into `to` from the step before it, or the baseline.
+pub(super) fn enter(from: &State, to: &State, grace: u32) -> Vec<Stage> {
+    let from = std::slice::from_ref(from);
+    let shrinks = matches!((pods(&from[0]), pods(to)), (Some(before), Some(after)) if after < before);
+    match (to.splits, shrinks) {
+        (true, false) => Way { from, to, grace }.inwards(),
+        (true, true) => Way { from, to, grace }.downwards(),
+        (false, _) => Way { from, to, grace }.outwards(),
+    }
+}
+
+/// The way into `to` from any of the later steps.
+pub(super) fn enter_from_above(later: &[State], to: &State, grace: u32) -> Vec<Stage> {
+    let way = Way { from: later, to, grace };
+    if to.splits { way.downwards() } else { way.outwards() }
+}
+
+/// The way from the last step to the target: the stable workload takes over before anything that carries traffic goes.
+pub(super) fn finish(last: &State, target: &State, grace: u32) -> Vec<Stage> {
+    let way = Way { from: std::slice::from_ref(last), to: target, grace };
+    let mut stages = Stages::default();
+    way.service(&mut stages);
+    way.workload(&mut stages);
+    way.routes(&mut stages);
+    way.definitions(&mut stages);
+    way.canary_service(&mut stages);
+    way.canary_gone(&mut stages);
+    way.autoscaler(&mut stages);
+    stages.0
+}
+
+/// The way from any step to the baseline: routes first, the pin last.
+pub(super) fn abort(steps: &[State], baseline: &State, grace: u32) -> Vec<Stage> {
+    let way = Way { from: steps, to: baseline, grace };
+    let mut stages = Stages::default();
+    way.routes(&mut stages);
+    way.definitions(&mut stages);
+    way.companions_gone(&mut stages);
+    way.service(&mut stages);
+    way.autoscaler(&mut stages);
+    stages.0
+}
+
+/// The way from within `finish` to the baseline: the old version must be back before the routes are.
+pub(super) fn abort_finish(last: &State, target: &State, baseline: &State, grace: u32) -> Vec<Stage> {
+    let from = [last.clone(), target.clone()];
+    let way = Way { from: &from, to: baseline, grace };
+    let mut stages = Stages::default();
+    way.workload(&mut stages);
+    way.routes(&mut stages);
+    way.definitions(&mut stages);
+    way.companions_gone(&mut stages);
+    way.service(&mut stages);
+    way.autoscaler(&mut stages);
+    stages.0
+}
+
+/// From one of several states to one; what is the same in all of them needs no stage.
+struct Way<'a> {
+    from: &'a [State],
+    to: &'a State,
+    grace: u32,
+}
+
+#[derive(Default)]
+struct Stages(Vec<Stage>);
+
+impl Stages {
+    fn push(&mut self, write: Vec<VersionKey>, remove: Vec<ObjectKey>, awaits: Vec<Await>) {
+        if !write.is_empty() || !remove.is_empty() {
+            self.0.push(Stage { write, remove, evict: None, awaits });
+        }
+    }
+}
+
+impl Way<'_> {
+    fn inwards(&self) -> Vec<Stage> {
+        let mut stages = Stages::default();
+        let first = self.changed(|state| state.autoscaler.clone()).into_iter().chain(self.changed(|state| state.service.clone()));
+        stages.push(first.collect(), Vec::new(), Vec::new());
+        self.canary(&mut stages);
+        self.canary_service(&mut stages);
+        self.definitions(&mut stages);
+        self.routes(&mut stages);
+        stages.0
+    }
+
+    fn outwards(&self) -> Vec<Stage> {
+        let mut stages = Stages::default();
+        self.routes(&mut stages);
+        self.definitions(&mut stages);
+        self.canary_service(&mut stages);
+        self.service(&mut stages);
+        self.canary(&mut stages);
+        self.autoscaler(&mut stages);
+        stages.0
+    }
+
+    /// Traffic first, then pods. From a state without routing the new version has to be told apart before.
+    fn downwards(&self) -> Vec<Stage> {
+        let mut stages = Stages::default();
+        let is_built_anew = self.from.iter().any(|state| !state.splits);
+        let first = self.changed(|state| state.autoscaler.clone()).into_iter().chain(self.changed(|state| state.service.clone()));
+        stages.push(first.collect(), Vec::new(), Vec::new());
+        self.canary_service(&mut stages);
+        if is_built_anew {
+            self.definitions(&mut stages);
+        }
+        self.routes(&mut stages);
+        if !is_built_anew {
+            self.definitions(&mut stages);
+        }
+        self.canary(&mut stages);
+        stages.0
+    }
+
+    fn autoscaler(&self, stages: &mut Stages) {
+        stages.push(self.changed(|state| state.autoscaler.clone()).into_iter().collect(), Vec::new(), Vec::new());
+    }
+
+    fn service(&self, stages: &mut Stages) {
+        stages.push(self.changed(|state| state.service.clone()).into_iter().collect(), Vec::new(), Vec::new());
+    }
+
+    fn workload(&self, stages: &mut Stages) {
+        if let Some(workload) = self.changed(|state| Some(state.workload.clone())) {
+            let available = Await::Available { workload: workload.object().clone() };
+            stages.push(vec![workload], Vec::new(), vec![available]);
+        }
+    }
+
+    fn canary(&self, stages: &mut Stages) {
+        let Some(key) = self.changed(|state| state.canary.clone().map(|(key, _)| key)) else { return };
+        let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count: pods(self.to) };
+        stages.push(vec![key], Vec::new(), vec![ready]);
+    }
+
+    fn canary_service(&self, stages: &mut Stages) {
+        if let Some(key) = self.changed(|state| state.canary_service.clone()) {
+            let endpoints = Await::Endpoints { service: key.object().name().to_owned(), at_least: 1 };
+            stages.push(vec![key], Vec::new(), vec![endpoints]);
+        } else if let Some(object) = self.gone(|state| state.canary_service.as_ref()) {
+            stages.push(Vec::new(), vec![object], Vec::new());
+        }
+    }
+
+    fn canary_gone(&self, stages: &mut Stages) {
+        if let Some(object) = self.gone(|state| state.canary.as_ref().map(|(key, _)| key)) {
+            let gone = Await::Gone { object: object.clone() };
+            stages.push(Vec::new(), vec![object], vec![gone]);
+        }
+    }
+
+    fn companions_gone(&self, stages: &mut Stages) {
+        let service = self.gone(|state| state.canary_service.as_ref());
+        let workload = self.gone(|state| state.canary.as_ref().map(|(key, _)| key));
+        let awaits = workload.iter().map(|object| Await::Gone { object: object.clone() }).collect();
+        stages.push(Vec::new(), workload.into_iter().chain(service).collect(), awaits);
+    }
+
+    fn definitions(&self, stages: &mut Stages) {
+        let (write, remove, awaits) = self.slots(|state| &state.definitions);
+        stages.push(write, remove, awaits);
+    }
+
+    fn routes(&self, stages: &mut Stages) {
+        let (write, remove, mut awaits) = self.slots(|state| &state.routes);
+        if self.grace > 0 {
+            awaits.push(Await::Grace(self.grace));
+        }
+        stages.push(write, remove, awaits);
+    }
+
+    fn slots(&self, slots: impl Fn(&State) -> &[Slot]) -> (Vec<VersionKey>, Vec<ObjectKey>, Vec<Await>) {
+        let (mut write, mut remove, mut awaits) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, slot) in slots(self.to).iter().enumerate() {
+            if self.from.iter().all(|state| slots(state)[index].version == slot.version) {
+                continue;
+            }
+            match &slot.version {
+                Some(version) => {
+                    write.push(version.clone());
+                    awaits.extend(slot.accepted.clone().map(|(kind, status)| Await::Condition {
+                        object: slot.object.clone(),
+                        kind,
+                        status,
+                    }));
+                }
+                None => remove.push(slot.object.clone()),
+            }
+        }
+        (write, remove, awaits)
+    }
+
+    /// The target's version of an object, if one of the starting points has another or none.
+    fn changed(&self, object: impl Fn(&State) -> Option<VersionKey>) -> Option<VersionKey> {
+        let wanted = object(self.to)?;
+        self.from.iter().any(|state| object(state).as_ref() != Some(&wanted)).then_some(wanted)
+    }
+
+    /// The object, if the target lacks it and one of the starting points has it.
+    fn gone<'s>(&'s self, object: impl Fn(&'s State) -> Option<&'s VersionKey>) -> Option<ObjectKey> {
+        if object(self.to).is_some() {
+            return None;
+        }
+        self.from.iter().find_map(object).map(|key| key.object().clone())
+    }
+}
+
+fn pods(state: &State) -> Option<u32> {
+    state.canary.as_ref().and_then(|(_, pods)| *pods)
+}

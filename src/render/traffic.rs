@@ -1,0 +1,191 @@
+//! What each gateway object is in each step. The only caller of scripts.
+
+use serde_json::{Value, json};
+
+use super::companion;
+use super::pointers::{matching, put};
+use super::script_input::{ingress_input, script_input};
+use super::{Scripts, capability, result};
+use crate::lua::Script;
+use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, Source, Step};
+
+/// A traffic object of a release.
+pub(super) struct Routed<'a> {
+    /// The Rollout's reference.
+    pub(super) reference: &'a GatewayRef,
+    /// The object as the user wrote it.
+    pub(super) source: &'a Source,
+    /// Its script and what that can do.
+    pub(super) gateway: &'a Gateway,
+}
+
+/// The names that a script sees, and whom the clone belongs to.
+pub(super) struct Names<'a> {
+    /// The plan.
+    pub(super) plan: &'a str,
+    /// The namespace of all objects.
+    pub(super) namespace: &'a str,
+    /// The stable Service.
+    pub(super) stable: &'a str,
+    /// The canary Service; the stable one's name in subset mode.
+    pub(super) canary: &'a str,
+}
+
+/// The object, or its clone where the gateway has one, in every step: none where the step says nothing about traffic.
+/// Findings tell what could not be rendered.
+pub(super) fn states(
+    routed: &Routed<'_>,
+    original: &Value,
+    names: &Names<'_>,
+    steps: &[Step],
+    scripts: &Scripts,
+    findings: &mut Vec<Finding>,
+) -> Vec<Option<Value>> {
+    let place = &routed.reference.place;
+    let failure = |code, message: String| Finding::error(code, message).at(&place.path, place.position).about(&routed.source.object);
+    let script = match scripts.compiled(&routed.gateway.script) {
+        Ok(script) => script,
+        Err(error) => {
+            findings.push(failure("script-fails", error.to_string()).help("`rollout test` runs a script's cases"));
+            return vec![None; steps.len()];
+        }
+    };
+    let starting_point = match &routed.gateway.clone {
+        Some(clone) => clone_of(clone, &routed.source.manifest, names),
+        None => original.clone(),
+    };
+    let mut states = Vec::with_capacity(steps.len());
+    for (number, step) in (1..).zip(steps) {
+        if !step.traffic.is_split() {
+            states.push(None);
+            continue;
+        }
+        capability::check(routed.gateway, routed.reference, number, step, findings);
+        match rewrite(&script, routed, &starting_point, names, step) {
+            Ok(rewritten) => {
+                let mut problems = result::problems(routed.gateway, &starting_point, &rewritten);
+                let asks_for_change = step.traffic.weight.is_some_and(|weight| weight.percent() > 0) || !step.traffic.matches.is_empty();
+                if asks_for_change && rewritten == starting_point && routed.gateway.role == crate::model::Role::Route {
+                    problems.push(format!("the script changes nothing: no rule leads to Service `{}`", names.stable));
+                }
+                if !routed.gateway.paths.is_empty() && routed.gateway.clone.is_none() {
+                    let strays = result::outside(&routed.gateway.paths, &starting_point, &rewritten);
+                    problems.extend(
+                        strays.iter().map(|pointer| format!("the script changes `{pointer}`, which its gateway.yaml does not name")),
+                    );
+                }
+                findings.extend(problems.into_iter().map(|problem| {
+                    failure("script-result", format!("step {number}: {problem} (script `{}`)", routed.gateway.script.name))
+                }));
+                states.push(Some(rewritten));
+            }
+            Err(message) => {
+                findings.push(failure("script-fails", format!("step {number}: {message}")).help("`rollout test` runs a script's cases"));
+                states.push(None);
+            }
+        }
+    }
+    states
+}
+
+/// The clone's name, where the gateway has one.
+pub(super) fn clone_name(clone: &GatewayClone, original: &str) -> String {
+    format!("{original}{}", clone.suffix)
+}
+
+fn rewrite(script: &Script, routed: &Routed<'_>, original: &Value, names: &Names<'_>, step: &Step) -> Result<Value, String> {
+    let modifier = step.header_modifier.as_ref();
+    let mut rewritten = original.clone();
+    if routed.reference.ingress_class.is_some() {
+        let input = ingress_input(original.pointer("/metadata/annotations"), &step.traffic, modifier, names.canary);
+        let annotations = call(script, &input)?;
+        put(&mut rewritten, "/metadata/annotations", Some(text_map(&annotations, "annotations")?));
+        return Ok(rewritten);
+    }
+    let input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
+    let mut answer = call(script, &input)?;
+    let Some(answer) = answer.as_object_mut() else {
+        return Err(format!("script `{}` returned {} instead of a table", routed.gateway.script.name, kind_of(&answer)));
+    };
+    match answer.remove("spec") {
+        Some(spec) if spec.is_object() => put(&mut rewritten, "/spec", Some(spec)),
+        None if original.pointer("/spec").is_none() => {}
+        spec => {
+            let kind = kind_of(&spec.unwrap_or_default());
+            return Err(format!("script `{}` returned {kind} as `spec`", routed.gateway.script.name));
+        }
+    }
+    for field in ["labels", "annotations"] {
+        let map = answer.remove(field).map(|map| text_map(&map, field)).transpose()?;
+        let map = map.filter(|map| map.as_object().is_some_and(|map| !map.is_empty()));
+        put(&mut rewritten, &format!("/metadata/{field}"), map);
+    }
+    Ok(rewritten)
+}
+
+fn call(script: &Script, input: &Value) -> Result<Value, String> {
+    script.call(&[("obj", input)]).map(|output| output.value).map_err(|error| error.to_string())
+}
+
+fn text_map(value: &Value, field: &str) -> Result<Value, String> {
+    let is_empty_list = value.as_array().is_some_and(Vec::is_empty);
+    if is_empty_list || value.is_null() {
+        return Ok(json!({}));
+    }
+    let map = value.as_object().ok_or_else(|| format!("`{field}` came back as {}", kind_of(value)))?;
+    match map.iter().find(|(_, value)| !value.is_string()) {
+        Some((key, value)) => Err(format!("`{field}` may hold texts only, `{key}` is {}", kind_of(value))),
+        None => Ok(value.clone()),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
+
+/// The second object before the script: what leads to the stable Service, leading to the canary Service.
+fn clone_of(clone: &GatewayClone, original: &Manifest, names: &Names<'_>) -> Value {
+    let name = clone_name(clone, original.name());
+    let mut metadata = companion::metadata(names.plan, names.namespace, &name, Some(original));
+    for key in &clone.dropped_annotations {
+        put(&mut metadata, &format!("/annotations/{}", super::pointers::escape(key)), None);
+    }
+    let mut copy = json!({"apiVersion": original.api_version(), "kind": original.kind(), "metadata": metadata});
+    for field in &clone.fields {
+        let pointer = format!("/spec/{field}");
+        if let Some(value) = original.at(&pointer) {
+            put(&mut copy, &pointer, Some(value.clone()));
+        }
+    }
+    for pattern in &clone.service_names {
+        let tokens: Vec<&str> = pattern.split('/').skip(1).collect();
+        retain(&mut copy, &tokens, names.stable);
+        let hits: Vec<String> = matching(&copy, pattern).into_iter().map(|(pointer, _)| pointer).collect();
+        for pointer in hits {
+            if let Some(name) = copy.pointer_mut(&pointer) {
+                *name = names.canary.into();
+            }
+        }
+    }
+    copy
+}
+
+/// Drops the list elements on the way that do not lead to `service`; says whether anything is left.
+fn retain(value: &mut Value, tokens: &[&str], service: &str) -> bool {
+    let Some((token, rest)) = tokens.split_first() else { return value == service };
+    match (*token, value) {
+        ("*", Value::Array(list)) => {
+            list.retain_mut(|element| retain(element, rest, service));
+            !list.is_empty()
+        }
+        (token, Value::Object(map)) => map.get_mut(token).is_some_and(|member| retain(member, rest, service)),
+        _ => false,
+    }
+}

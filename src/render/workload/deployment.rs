@@ -1,0 +1,51 @@
+//! A Deployment in Canary style: a second Deployment with the new template beside the untouched stable one.
+
+use serde_json::{Value, json};
+
+use crate::model::{LateValue, Manifest, PodMetadata, Replicas};
+use crate::render::companion;
+use crate::render::pointers::put;
+
+/// The label by which a Deployment tells its revisions apart.
+pub(in crate::render) const REVISION_LABEL: &str = "pod-template-hash";
+
+/// The path that a release changes of the stable Deployment.
+pub(in crate::render) const PATH: &str = "/spec/template";
+
+/// The label by which OpenKruise's tools find the second Deployment.
+const STABLE_NAME_LABEL: &str = "rollouts.kruise.io/canary-deployment";
+
+/// The number of pods that git asks for; none where something else owns the number.
+pub(in crate::render) fn replicas(head: &Manifest, is_autoscaled: bool) -> Option<u32> {
+    if is_autoscaled {
+        return None;
+    }
+    head.at("/spec/replicas").and_then(Value::as_u64).and_then(|replicas| u32::try_from(replicas).ok())
+}
+
+/// The second Deployment with `wanted` pods of `total`; without a total its replicas are a late value.
+pub(in crate::render) fn canary(
+    plan: &str,
+    namespace: &str,
+    head: &Manifest,
+    pods: &PodMetadata,
+    wanted: Replicas,
+    total: Option<u32>,
+) -> (Value, Vec<(String, LateValue)>) {
+    let mut spec = head.at("/spec").cloned().unwrap_or_else(|| json!({}));
+    put(&mut spec, "/paused", None);
+    put(&mut spec, "/replicas", total.map(|total| wanted.of(total).into()));
+    for (field, values) in [("labels", &pods.labels), ("annotations", &pods.annotations)] {
+        for (key, value) in values {
+            let pointer = format!("/template/metadata/{field}/{}", crate::render::pointers::escape(key));
+            put(&mut spec, &pointer, Some(value.as_str().into()));
+        }
+    }
+    let mut metadata = companion::metadata(plan, namespace, &format!("{}{}", head.name(), companion::SUFFIX), None);
+    if head.name().len() <= 63 {
+        metadata["labels"][STABLE_NAME_LABEL] = head.name().into();
+    }
+    let deployment = json!({"apiVersion": head.api_version(), "kind": head.kind(), "metadata": metadata, "spec": spec});
+    let late = if total.is_none() { vec![("/spec/replicas".to_owned(), LateValue::Replicas(wanted))] } else { Vec::new() };
+    (deployment, late)
+}

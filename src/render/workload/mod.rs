@@ -1,0 +1,3 @@
+//! How each kind of workload brings in its new version.
+
+pub(super) mod deployment;
