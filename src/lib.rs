@@ -4,7 +4,9 @@
 //! `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
 
 pub mod cli;
+pub mod config;
 pub mod digest;
+pub mod discover;
 pub mod disk;
 pub mod files;
 pub mod git;
