@@ -3,6 +3,7 @@
 //! Between reading a repository and writing the answer everything is a pure function of values; only `disk`, `git` and
 //! `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
 
+pub mod cases;
 pub mod cli;
 pub mod config;
 pub mod digest;

@@ -11,3 +11,4 @@
 mod disk;
 mod git;
 mod golden;
+mod scripts;

@@ -191,12 +191,15 @@ local function bothPaths(own, step)
     if isAnyPath(own) then
         return copy(step)
     end
-    if isAnyPath(step) or same(own, step) then
+    local ownType, stepType = own.type or "PathPrefix", step.type or "PathPrefix"
+    if ownType == stepType and own.value == step.value then
         return copy(own)
     end
-    local ownType, stepType = own.type or "PathPrefix", step.type or "PathPrefix"
     if ownType == "RegularExpression" or stepType == "RegularExpression" then
         error("the path is already matched by " .. quoted(own.value) .. ", which cannot be joined with " .. quoted(step.value), 0)
+    end
+    if ownType == "PathPrefix" and stepType == "PathPrefix" and trimmed(own.value) == trimmed(step.value) then
+        return copy(own)
     end
     if ownType == "PathPrefix" and covers(own.value, stepType == "PathPrefix" and trimmed(step.value) or step.value) then
         return copy(step)
@@ -240,7 +243,7 @@ end
 -- Returns one of the rule's own matches narrowed by the step's, or nil when no request fulfils both.
 local function narrowed(own, step)
     local match = { method = own.method, path = copy(own.path) }
-    if step.path then
+    if not isAnyPath(step.path) then
         match.path = bothPaths(own.path, step.path)
         if not match.path then
             return nil
