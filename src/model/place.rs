@@ -145,8 +145,8 @@ mod tests {
             places.close(item);
         }
         places.close(list);
-        let last = places.open(Some(("c", position(6))), position(7));
-        places.close(last);
+        let field = places.open(Some(("c", position(6))), position(7));
+        places.close(field);
         places.close(root);
 
         assert_eq!(places.at(""), position(1));

@@ -46,7 +46,7 @@ pub(super) fn compose(raw: &RawDocument<'_>) -> Result<Nodes, ReadError> {
         shifted(raw, line, before[line_start..].chars().count())
     };
     guard::refuse_control_characters(&text, by_offset)?;
-    guard::refuse_comma_after_tag(&text, by_offset)?;
+    guard::refuse_tags_and_escapes(&text, by_offset)?;
 
     let at = |mark: Mark| shifted(raw, index(mark.line), index(mark.column));
     let failure = |error: &Error| {

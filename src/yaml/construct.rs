@@ -62,7 +62,7 @@ impl Builder {
                 while child < self.node(index).end {
                     let length = self.pointer.len();
                     if self.aliases == 0 {
-                        self.pointer.push_str(&format!("/{}", items.len()));
+                        push_segment(&mut self.pointer, &items.len().to_string());
                     }
                     let place = self.open(None, self.node(child).position);
                     items.push(self.value(child)?);
@@ -88,13 +88,11 @@ impl Builder {
         let Some(Node { kind: Kind::Scalar { text, tag, is_plain }, is_anchored, .. }) = self.nodes.get_mut(index) else {
             return Ok(Value::Null);
         };
-        if is_written_once && *is_plain && tag.is_none() {
-            if let Some(other) = kustomize::reading(text, &meaning) {
-                let kubectl = meaning.clone().value(|| text.clone()).unwrap_or_default().to_string();
-                let message = format!("`{text}` is {kubectl} to kubectl and {other} to kustomize");
-                let kind = RemarkKind::ReadDifferently { kubectl, kustomize: other };
-                self.remarks.push(Remark { pointer: self.pointer.clone(), position, kind, message });
-            }
+        if is_written_once && let Some(other) = kustomize::value(text, tag.as_deref(), *is_plain, &meaning) {
+            let kubectl = meaning.clone().value(|| text.clone()).unwrap_or_default().to_string();
+            let message = format!("`{text}` is {kubectl} to kubectl and {other} to kustomize");
+            let kind = RemarkKind::ReadDifferently { kubectl, kustomize: other };
+            self.remarks.push(Remark { pointer: self.pointer.clone(), position, kind, message });
         }
         // A text moves out of the tree unless an alias may ask for it again.
         let value = if *is_anchored { meaning.value(|| text.clone()) } else { meaning.value(|| std::mem::take(text)) };
@@ -215,14 +213,15 @@ impl Builder {
             Meaning::Decoded(decoded) => Some(decoded.clone()),
         };
         let key = key.ok_or_else(|| ReadError::new(position, format!("the key `{text}`, which is no string")))?;
-        if self.aliases == 0 && *is_plain && tag.is_none() {
-            if let Some(other) = kustomize::reading(text, &meaning) {
-                let message = format!("the key `{text}` is \"{key}\" to kubectl and {other} to kustomize");
-                let kind = RemarkKind::ReadDifferently { kubectl: format!("\"{key}\""), kustomize: other };
-                let mut pointer = self.pointer.clone();
-                push_segment(&mut pointer, &key);
-                self.remarks.push(Remark { pointer, position, kind, message });
-            }
+        if self.aliases == 0
+            && let Some(other) = kustomize::key(text, tag.as_deref(), *is_plain, &meaning)
+        {
+            let kubectl = Value::String(key.clone()).to_string();
+            let message = format!("the key `{text}` is {kubectl} to kubectl and {other} to kustomize");
+            let kind = RemarkKind::ReadDifferently { kubectl, kustomize: other };
+            let mut pointer = self.pointer.clone();
+            push_segment(&mut pointer, &key);
+            self.remarks.push(Remark { pointer, position, kind, message });
         }
         Ok(key)
     }

@@ -3,10 +3,15 @@
 //! The parser panics where a tag in a flow collection ends in a comma and where the text ends in the middle of a line, and
 //! says nothing of the place of a forbidden character.
 
-use libyaml_safer::Scanner;
+use std::collections::BTreeSet;
 
-use super::ReadError;
+use libyaml_safer::{Encoding, Error, Scanner, TokenData};
+
+use super::{DEPTH_LIMIT, ReadError};
 use crate::model::Position;
+
+/// How many characters the parser may be ahead of what it gives.
+const LOOK_AHEAD: usize = 2048;
 
 /// Refuses characters that no YAML text may hold.
 pub(super) fn refuse_control_characters(text: &str, position: impl Fn(usize) -> Position) -> Result<(), ReadError> {
@@ -27,37 +32,57 @@ pub(super) fn refuse_control_characters(text: &str, position: impl Fn(usize) -> 
     Ok(())
 }
 
-/// Refuses a tag that ends in a comma, as in `[!a, b]`. kubectl takes the comma for a part of the tag; nobody means that.
+/// Refuses a tag that ends in a comma, as in `[!a, b]`, and the escape `\/`, which kubectl does not know.
 ///
-/// Only a scanner can tell a tag from an exclamation mark in a string, and this one panics on such a tag. So it scans the
-/// text with a character in place of each suspicious mark that no token can begin with: where it then complains, a tag was.
-pub(super) fn refuse_comma_after_tag(text: &str, position: impl Fn(usize) -> Position) -> Result<(), ReadError> {
-    let suspicious: Vec<usize> =
-        text.match_indices('!').map(|(offset, _)| offset).filter(|offset| ends_in_comma(&text[*offset..])).collect();
-    if suspicious.is_empty() {
+/// kubectl takes such a comma for a part of the tag; nobody means that. Only a scanner can tell a tag from an exclamation
+/// mark in a string, and this one panics on such a tag. So it scans the text with something in place of each suspicious
+/// character that is an error there and nowhere else: where it then complains, there was one.
+pub(super) fn refuse_tags_and_escapes(text: &str, position: impl Fn(usize) -> Position) -> Result<(), ReadError> {
+    let tags = text.match_indices('!').map(|(offset, _)| offset).filter(|offset| ends_in_comma(&text[*offset..]));
+    let tags: BTreeSet<usize> = tags.collect();
+    let escapes: BTreeSet<usize> = text.match_indices("\\/").map(|(offset, _)| offset).collect();
+    if tags.is_empty() && escapes.is_empty() {
         return Ok(());
     }
     let mut bytes = text.as_bytes().to_vec();
-    for offset in &suspicious {
-        if let Some(byte) = bytes.get_mut(*offset) {
-            *byte = b'`';
+    let no_token = tags.iter().map(|offset| (*offset, b'`'));
+    let no_escape = escapes.iter().map(|offset| (offset + 1, b'q'));
+    for (offset, replacement) in no_token.chain(no_escape) {
+        if let Some(byte) = bytes.get_mut(offset) {
+            *byte = replacement;
         }
     }
     let mut input = bytes.as_slice();
     let mut scanner = Scanner::new();
-    scanner.set_encoding(libyaml_safer::Encoding::Utf8);
+    scanner.set_encoding(Encoding::Utf8);
     scanner.set_input_string(&mut input);
+    // Any other error is one that the parser will meet too.
+    let error = first_error(scanner);
+    let offset = error.and_then(|error| error.problem_mark()).and_then(|mark| usize::try_from(mark.index).ok());
+    match offset {
+        Some(offset) if tags.contains(&offset) => Err(ReadError::new(position(offset), "a tag that ends in a comma")),
+        Some(offset) if escapes.contains(&offset) => Err(ReadError::new(position(offset), "the escape `\\/`, which kubectl does not know")),
+        _ => Ok(()),
+    }
+}
+
+/// The scanner takes time in the square of the nesting, so this stops where the parser will have stopped.
+fn first_error(scanner: Scanner<&mut &[u8]>) -> Option<Error> {
+    let mut depth = 0_usize;
     for token in scanner {
-        if let Err(error) = token {
-            let offset = error.problem_mark().map(|mark| usize::try_from(mark.index).unwrap_or(usize::MAX));
-            return match offset.filter(|offset| suspicious.binary_search(offset).is_ok()) {
-                Some(offset) => Err(ReadError::new(position(offset), "a tag that ends in a comma")),
-                // The parser will stop there too, and say why.
-                None => Ok(()),
-            };
+        match token {
+            Err(error) => return Some(error),
+            Ok(token) => match token.data {
+                TokenData::FlowSequenceStart | TokenData::FlowMappingStart => depth += 1,
+                TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd => depth = depth.saturating_sub(1),
+                _ => {}
+            },
+        }
+        if depth > DEPTH_LIMIT + LOOK_AHEAD {
+            return None;
         }
     }
-    Ok(())
+    None
 }
 
 fn ends_in_comma(tag: &str) -> bool {

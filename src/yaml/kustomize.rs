@@ -1,15 +1,47 @@
-//! Where kustomize and Flux (Go's yaml.v3) read a plain scalar otherwise than kubectl does.
+//! Where kustomize and Flux (Go's yaml.v3) read a scalar otherwise than kubectl does.
 
-use super::scalar::Meaning;
+use super::scalar::{self, Meaning};
 
-/// What kustomize makes of a plain scalar that kubectl reads otherwise, as JSON; none where they agree.
-pub(super) fn reading(text: &str, meaning: &Meaning) -> Option<String> {
-    match meaning {
+/// What kustomize says to what it cannot read.
+const REFUSED: &str = "an error";
+
+/// What kustomize makes of a value that kubectl reads otherwise, as JSON; none where they agree.
+pub(super) fn value(text: &str, tag: Option<&str>, is_plain: bool, meaning: &Meaning) -> Option<String> {
+    match (tag, meaning) {
+        // A lone `!` means a string to kubectl, and nothing to kustomize.
+        (Some("!"), _) => {
+            let meaning = scalar::plain(text);
+            let bare = meaning.clone().value(|| text.to_owned()).filter(|bare| !bare.is_string()).map(|bare| bare.to_string());
+            value(text, None, true, &meaning).or(bare)
+        }
         // Only `true` and `false` are booleans to it.
-        Meaning::Boolean(_) if !text.eq_ignore_ascii_case("true") && !text.eq_ignore_ascii_case("false") => Some(format!("\"{text}\"")),
-        Meaning::Timestamp => written(text).filter(|time| time != text).map(|time| format!("\"{time}\"")),
-        Meaning::Null | Meaning::Boolean(_) | Meaning::Number(_) | Meaning::NotFinite(_) | Meaning::Text | Meaning::Decoded(_) => None,
+        (_, Meaning::Boolean(_)) if is_word_of_old(text) => Some(if tag.is_some() { REFUSED.into() } else { format!("\"{text}\"") }),
+        (_, Meaning::Timestamp) if is_plain || tag.is_some() => written(text).filter(|time| time != text).map(|time| format!("\"{time}\"")),
+        (
+            _,
+            Meaning::Null
+            | Meaning::Boolean(_)
+            | Meaning::Number(_)
+            | Meaning::NotFinite(_)
+            | Meaning::Timestamp
+            | Meaning::Text
+            | Meaning::Decoded(_),
+        ) => None,
     }
+}
+
+/// The same for a key. A key that is not a string to kustomize is an error to it, a quoted `<<` is dropped.
+pub(super) fn key(text: &str, tag: Option<&str>, is_plain: bool, meaning: &Meaning) -> Option<String> {
+    match meaning {
+        Meaning::Boolean(_) if is_word_of_old(text) && tag.is_none() => Some(format!("\"{text}\"")),
+        Meaning::Boolean(_) | Meaning::Number(_) | Meaning::NotFinite(_) | Meaning::Timestamp | Meaning::Null => Some(REFUSED.into()),
+        Meaning::Text if text == "<<" && !is_plain => Some("nothing".into()),
+        Meaning::Text | Meaning::Decoded(_) => None,
+    }
+}
+
+fn is_word_of_old(text: &str) -> bool {
+    !text.eq_ignore_ascii_case("true") && !text.eq_ignore_ascii_case("false")
 }
 
 /// A date as kustomize writes it again: always with a time and a zone.

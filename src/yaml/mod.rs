@@ -6,6 +6,7 @@
 mod compose;
 mod construct;
 mod guard;
+mod json;
 mod kustomize;
 mod list;
 mod number;
@@ -83,7 +84,13 @@ pub const DEPTH_LIMIT: usize = 512;
 
 /// Returns what a document says, or none for an empty one: blank, comments only, or `null`.
 pub fn read(raw: &RawDocument<'_>) -> Result<Option<Document>, ReadError> {
-    let document = construct::document(compose::compose(raw)?)?;
+    if raw.text.starts_with(stream::SEPARATOR) {
+        return Err(ReadError::new(raw.start(), "a `---` in a stream of JSON objects, which kubectl refuses"));
+    }
+    let document = match compose::compose(raw).and_then(construct::document) {
+        Ok(document) => document,
+        Err(error) => Some(json::read(raw).ok_or(error)?),
+    };
     Ok(document.filter(|document| !document.value.is_null()))
 }
 
@@ -100,3 +107,6 @@ pub fn read_value(text: &str) -> Result<Value, ReadError> {
     }
     found.ok_or_else(|| ReadError::new(Position { line: 1, column: 1 }, "no document, where one is expected"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,14 +30,14 @@ impl Numeral {
     }
 }
 
-/// A float as a key has 32 bits: kubectl's reader prints it as such, with an exponent below 1e-4 and from 1e21 on.
+/// A float as a key has 32 bits: kubectl's reader prints it as such, with an exponent below 1e-4 and from 1e6 on.
 fn float_key(float: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "what kubectl does")]
     let float = float as f32;
     if float.is_infinite() {
         return if float > 0.0 { ".inf".into() } else { "-.inf".into() };
     }
-    if float == 0.0 || (1e-4..1e21).contains(&float.abs()) {
+    if float == 0.0 || (1e-4..1e6).contains(&float.abs()) {
         return format!("{float}");
     }
     let scientific = format!("{float:e}");

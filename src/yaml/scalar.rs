@@ -58,14 +58,15 @@ pub(super) fn resolve(text: &str, tag: Option<&str>, is_plain: bool) -> Result<M
         "binary" => decoded(text).map(Meaning::Decoded).ok_or_else(|| "`!!binary` with invalid base64".into()),
         "bool" | "float" | "int" | "null" | "timestamp" => {
             // Only with its own tag is a tagged text a time.
-            let meaning = match plain(text) {
-                Meaning::Timestamp if name != "timestamp" => Meaning::Text,
-                meaning => meaning,
-            };
-            match meaning {
-                Meaning::Number(Numeral::Signed(_) | Numeral::Unsigned(_)) if name == "float" => Ok(meaning),
-                meaning if meaning.tag() == name => Ok(meaning),
-                meaning => Err(format!("`{text}` is `!!{}`, not `!!{name}`", meaning.tag())),
+            let mut meaning = plain(text);
+            if name != "timestamp" && meaning == Meaning::Timestamp {
+                meaning = Meaning::Text;
+            }
+            let is_float_to_be = name == "float" && meaning.tag() == "int";
+            if is_float_to_be || meaning.tag() == name {
+                Ok(meaning)
+            } else {
+                Err(format!("`{text}` is `!!{}`, not `!!{name}`", meaning.tag()))
             }
         }
         _ => Ok(Meaning::Text),

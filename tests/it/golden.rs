@@ -1,4 +1,5 @@
 //! Our YAML beside kubectl's: recorded answers, of this project and of the folder that `ROLLOUT_GOLDEN` names.
+#![expect(clippy::disallowed_methods, reason = "tests read their cases")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

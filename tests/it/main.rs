@@ -12,3 +12,4 @@ mod disk;
 mod git;
 mod golden;
 mod scripts;
+mod yaml_properties;

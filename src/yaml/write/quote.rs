@@ -45,7 +45,8 @@ pub(super) fn double(text: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             _ if is_special(character) => {
                 let code = u32::from(character);
-                quoted.push_str(&if code < 0x100 { format!("\\x{code:02X}") } else { format!("\\u{code:04X}") });
+                let escape = if code < 0x100 { format!("\\x{code:02X}") } else { format!("\\u{code:04X}") };
+                quoted.push_str(&escape);
             }
             _ => quoted.push(character),
         }

@@ -33,6 +33,7 @@ impl ser::Error for Refused {
 
 type Outcome = Result<Tree, Refused>;
 
+#[expect(clippy::unnecessary_wraps, reason = "what most methods of the serializer return")]
 fn bare(value: impl fmt::Display) -> Outcome {
     Ok(Tree::Bare(value.to_string()))
 }
@@ -152,13 +153,13 @@ impl ser::Serializer for Serializer {
         Ok(Items { variant: Some(variant), items: Vec::new() })
     }
     fn serialize_map(self, _length: Option<usize>) -> Result<Entries, Refused> {
-        Ok(Entries { variant: None, key: None, entries: Vec::new() })
+        Ok(Entries { variant: None, key: None, fields: Vec::new() })
     }
     fn serialize_struct(self, _name: &'static str, _length: usize) -> Result<Entries, Refused> {
-        Ok(Entries { variant: None, key: None, entries: Vec::new() })
+        Ok(Entries { variant: None, key: None, fields: Vec::new() })
     }
     fn serialize_struct_variant(self, _name: &'static str, _index: u32, variant: &'static str, _length: usize) -> Result<Entries, Refused> {
-        Ok(Entries { variant: Some(variant), key: None, entries: Vec::new() })
+        Ok(Entries { variant: Some(variant), key: None, fields: Vec::new() })
     }
 }
 
@@ -187,17 +188,17 @@ impl Items {
 pub(super) struct Entries {
     variant: Option<&'static str>,
     key: Option<String>,
-    entries: Vec<(String, Tree)>,
+    fields: Vec<(String, Tree)>,
 }
 
 impl Entries {
     fn push<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Refused> {
-        self.entries.push((key.to_owned(), value.serialize(Serializer)?));
+        self.fields.push((key.to_owned(), value.serialize(Serializer)?));
         Ok(())
     }
 
     fn finished(self) -> Tree {
-        let map = Tree::Map(self.entries);
+        let map = Tree::Map(self.fields);
         match self.variant {
             Some(variant) => tagged(variant, map),
             None => map,
@@ -269,7 +270,7 @@ impl ser::SerializeMap for Entries {
         self.push(&key, value)
     }
     fn end(mut self) -> Outcome {
-        self.entries.sort_by(|(left, _), (right, _)| order::compare(left, right));
+        self.fields.sort_by(|(left, _), (right, _)| order::compare(left, right));
         Ok(self.finished())
     }
 }
