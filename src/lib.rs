@@ -5,14 +5,13 @@
 
 pub mod cases;
 pub mod cli;
-pub mod config;
 pub mod digest;
-pub mod discover;
 pub mod disk;
 pub mod files;
 pub mod git;
 pub mod lua;
 pub mod model;
+pub mod plan;
 pub mod render;
 pub mod report;
 pub mod yaml;

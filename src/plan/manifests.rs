@@ -1,0 +1,161 @@
+//! The objects of a state as manifests: late values by name for people, or bound for a cluster.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::states::State;
+use crate::model::{Binding, LateValue, ObjectRef, Plan};
+
+/// Late values that somebody has read from a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// The revision of the old version's pods.
+    pub stable_revision: Option<String>,
+    /// The revision of the new version's pods.
+    pub canary_revision: Option<String>,
+    /// The workload's replicas.
+    pub replicas: Option<u32>,
+}
+
+/// The three names by which values are bound.
+pub const NAMES: [&str; 3] = ["stableRevision", "canaryRevision", "replicas"];
+
+impl Bound {
+    /// Adds the value with that name.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "stableRevision" => self.stable_revision = Some(value.to_owned()),
+            "canaryRevision" => self.canary_revision = Some(value.to_owned()),
+            "replicas" => {
+                let count = value.parse().map_err(|_| format!("replicas are a whole number, not `{value}`"))?;
+                self.replicas = Some(count);
+            }
+            _ => return Err(format!("only {} can be bound, not `{name}`", NAMES.map(|name| format!("`{name}`")).join(", "))),
+        }
+        Ok(())
+    }
+
+    fn value(&self, late: LateValue) -> Option<Value> {
+        match late {
+            LateValue::StableRevision => self.stable_revision.as_ref().map(|revision| json!(revision)),
+            LateValue::CanaryRevision => self.canary_revision.as_ref().map(|revision| json!(revision)),
+            LateValue::Replicas(replicas) => self.replicas.map(|total| json!(replicas.of(total))),
+        }
+    }
+}
+
+/// Returns the name by which a late value is bound.
+pub fn name(late: LateValue) -> &'static str {
+    match late {
+        LateValue::StableRevision => NAMES[0],
+        LateValue::CanaryRevision => NAMES[1],
+        LateValue::Replicas(_) => NAMES[2],
+    }
+}
+
+/// Returns a late value as people read it: `<stableRevision>`, `<20% of replicas>`.
+pub fn shown(late: LateValue) -> String {
+    match late {
+        LateValue::StableRevision | LateValue::CanaryRevision => format!("<{}>", name(late)),
+        LateValue::Replicas(share) => format!("<{share} of replicas>"),
+    }
+}
+
+/// Returns the objects of a state, with late values by name.
+pub fn named(plan: &Plan, state: &State) -> BTreeMap<ObjectRef, Value> {
+    objects(plan, state, |binding| Some(json!(shown(binding.value))))
+}
+
+/// Returns the objects of a state with late values bound, or the bindings without a value.
+pub fn bound<'a>(plan: &'a Plan, state: &State, bound: &Bound) -> Result<BTreeMap<ObjectRef, Value>, Vec<&'a Binding>> {
+    let in_state = |binding: &&Binding| state.get(binding.object.object()) == Some(&binding.object.version());
+    let unbound: Vec<&Binding> =
+        plan.spec.bindings.iter().filter(in_state).filter(|binding| bound.value(binding.value).is_none()).collect();
+    if unbound.is_empty() { Ok(objects(plan, state, |binding| bound.value(binding.value))) } else { Err(unbound) }
+}
+
+fn objects(plan: &Plan, state: &State, late: impl Fn(&Binding) -> Option<Value>) -> BTreeMap<ObjectRef, Value> {
+    let mut objects = BTreeMap::new();
+    for (key, version) in state {
+        let version = key.version(*version);
+        let Some(object) = plan.spec.objects.get(&version) else { continue };
+        let mut object = object.clone();
+        for binding in plan.spec.bindings.iter().filter(|binding| binding.object == version) {
+            if let Some(value) = late(binding) {
+                put(&mut object, &binding.pointer, value);
+            }
+        }
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.entry("namespace").or_insert_with(|| json!(plan.namespace));
+        }
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        objects.insert(ObjectRef::new(text("apiVersion"), text("kind"), &plan.namespace, key.name()), object);
+    }
+    objects
+}
+
+/// Puts a value at a pointer whose parent is a map.
+fn put(object: &mut Value, pointer: &str, value: Value) {
+    let Some((parent, field)) = pointer.rsplit_once('/') else { return };
+    if let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
+        parent.insert(field.replace("~1", "/").replace("~0", "~"), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Bound, bound, named};
+    use crate::model::{LateValue, ObjectKey, Replicas};
+    use crate::plan::{fixture, states};
+
+    #[test]
+    fn late_values_are_shown_by_name() {
+        let plan = fixture();
+        let state = states::at(&plan.spec, 1).expect("a step");
+        let objects = named(&plan, &state);
+        let selectors: Vec<_> =
+            objects.iter().filter(|(object, _)| object.kind == "Service").map(|(_, value)| &value["spec"]["selector"]).collect();
+        assert_eq!(selectors[0], &json!({"app": "shop", "pod-template-hash": "<stableRevision>"}));
+        assert_eq!(selectors[1], &json!({"app": "shop", "pod-template-hash": "<canaryRevision>"}));
+    }
+
+    #[test]
+    fn a_value_that_nobody_gave_is_told() {
+        let plan = fixture();
+        let state = states::at(&plan.spec, 1).expect("a step");
+        let mut values = Bound::default();
+        values.set("stableRevision", "abc").expect("a name");
+        let unbound = bound(&plan, &state, &values).expect_err("the other is missing");
+        assert_eq!(unbound.iter().map(|binding| binding.value).collect::<Vec<_>>(), [LateValue::CanaryRevision]);
+        values.set("canaryRevision", "def").expect("a name");
+        assert!(bound(&plan, &state, &values).is_ok());
+        assert!(bound(&plan, &states::at(&plan.spec, 0).expect("the baseline"), &Bound::default()).is_ok());
+    }
+
+    #[test]
+    fn replicas_are_a_share_of_what_the_cluster_has() {
+        let mut plan = fixture();
+        let canary = ObjectKey::new("Deployment", "shop-canary");
+        plan.spec.objects.get_mut(&canary.version(1)).expect("a version")["spec"].as_object_mut().expect("a map").remove("replicas");
+        plan.spec.bindings[0].object = canary.version(1);
+        plan.spec.bindings[0].pointer = "/spec/replicas".into();
+        plan.spec.bindings[0].value = LateValue::Replicas(Replicas::Percent(20));
+        let state = states::at(&plan.spec, 1).expect("a step");
+        let replicas = |objects: std::collections::BTreeMap<_, serde_json::Value>| {
+            objects
+                .into_values()
+                .find(|object| object["kind"] == "Deployment" && object["metadata"]["name"] == "shop-canary")
+                .expect("the canary")["spec"]["replicas"]
+                .clone()
+        };
+        assert_eq!(replicas(named(&plan, &state)), "<20% of replicas>");
+        let mut values = Bound { canary_revision: Some("def".into()), ..Bound::default() };
+        assert!(values.set("replicas", "many").is_err());
+        assert!(values.set("anything", "1").is_err());
+        values.set("replicas", "11").expect("a number");
+        assert_eq!(replicas(bound(&plan, &state, &values).expect("all bound")), 3);
+    }
+}
