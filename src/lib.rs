@@ -5,6 +5,7 @@
 
 pub mod cases;
 pub mod cli;
+pub mod diff;
 pub mod digest;
 pub mod disk;
 pub mod files;

@@ -1,0 +1,178 @@
+//! Changes between two sets of manifests, as values and as unified diffs.
+//!
+//! What is compared is the YAML that kubectl would print: sorted keys, one spelling of every value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+use similar::{Algorithm, ChangeTag, TextDiff};
+
+use crate::model::ObjectRef;
+use crate::yaml;
+
+mod unified;
+
+pub use unified::{label, unified};
+
+/// Lines shown around a change.
+const CONTEXT: usize = 3;
+
+/// How one object differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ObjectDiff {
+    /// The object.
+    pub object: ObjectRef,
+    /// What happens to it.
+    pub change: Change,
+    /// The changed lines, with some around them.
+    pub hunks: Vec<Hunk>,
+}
+
+/// What happens to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// It exists only afterwards.
+    Added,
+    /// It exists before and afterwards.
+    Changed,
+    /// It exists only before.
+    Removed,
+}
+
+/// Neighbouring changed lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hunk {
+    /// The first line before, counted from 1; 0 where there is none.
+    pub before_start: usize,
+    /// How many lines before.
+    pub before_count: usize,
+    /// The first line afterwards, counted from 1; 0 where there is none.
+    pub after_start: usize,
+    /// How many lines afterwards.
+    pub after_count: usize,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Where the line stands.
+    pub side: Side,
+    /// The line, without its end.
+    pub text: String,
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Before and afterwards.
+    Both,
+    /// Only before.
+    Before,
+    /// Only afterwards.
+    After,
+}
+
+/// Returns how each object differs, sorted by object; objects that are equal are left out.
+pub fn between(before: &BTreeMap<ObjectRef, Value>, after: &BTreeMap<ObjectRef, Value>) -> Vec<ObjectDiff> {
+    let objects: BTreeSet<&ObjectRef> = before.keys().chain(after.keys()).collect();
+    objects
+        .into_iter()
+        .filter_map(|object| {
+            let (change, old, new) = match (before.get(object), after.get(object)) {
+                (Some(old), Some(new)) if old != new => (Change::Changed, yaml::write(old), yaml::write(new)),
+                (Some(old), None) => (Change::Removed, yaml::write(old), String::new()),
+                (None, Some(new)) => (Change::Added, String::new(), yaml::write(new)),
+                (Some(_), Some(_)) | (None, None) => return None,
+            };
+            let hunks = hunks(&old, &new);
+            // Values that differ only in spelling, such as 1 and 1.0, are one value.
+            (!hunks.is_empty()).then(|| ObjectDiff { object: object.clone(), change, hunks })
+        })
+        .collect()
+}
+
+/// Returns the hunks between two texts.
+pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
+    let diff = TextDiff::configure().algorithm(Algorithm::Histogram).diff_lines(before, after);
+    diff.grouped_ops(CONTEXT)
+        .iter()
+        .filter_map(|operations| {
+            let (first, last) = (operations.first()?, operations.last()?);
+            let (old, new) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
+            let lines = operations.iter().flat_map(|operation| diff.iter_changes(operation)).map(|change| Line {
+                side: match change.tag() {
+                    ChangeTag::Equal => Side::Both,
+                    ChangeTag::Delete => Side::Before,
+                    ChangeTag::Insert => Side::After,
+                },
+                text: change.value().trim_end_matches('\n').to_owned(),
+            });
+            Some(Hunk {
+                before_start: old.start + usize::from(!old.is_empty()),
+                before_count: old.len(),
+                after_start: new.start + usize::from(!new.is_empty()),
+                after_count: new.len(),
+                lines: lines.collect(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use super::{Change, between, hunks, unified};
+    use crate::model::ObjectRef;
+
+    fn one(value: &Value) -> BTreeMap<ObjectRef, Value> {
+        BTreeMap::from([(ObjectRef::new("apps/v1", "Deployment", "prod", "shop"), value.clone())])
+    }
+
+    #[test]
+    fn equal_objects_have_no_difference() {
+        let value = json!({"a": 1});
+        assert!(between(&one(&value), &one(&value)).is_empty());
+    }
+
+    #[test]
+    fn a_changed_object_shows_the_change_with_three_lines_around() {
+        let before = json!({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "h": 1, "i": 1});
+        let mut after = before.clone();
+        after["e"] = json!(2);
+        let diffs = between(&one(&before), &one(&after));
+        assert_eq!(diffs[0].change, Change::Changed);
+        assert_eq!(
+            unified(&diffs),
+            "--- a/prod/Deployment.apps/shop\n+++ b/prod/Deployment.apps/shop\n@@ -2,7 +2,7 @@\n b: 1\n c: 1\n d: 1\n-e: 1\n+e: 2\n f: 1\n g: 1\n h: 1\n"
+        );
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_compared_with_nothing() {
+        let (value, nothing) = (json!({"a": 1}), BTreeMap::new());
+        assert_eq!(unified(&between(&nothing, &one(&value))), "--- /dev/null\n+++ b/prod/Deployment.apps/shop\n@@ -0,0 +1 @@\n+a: 1\n");
+        assert_eq!(unified(&between(&one(&value), &nothing)), "--- a/prod/Deployment.apps/shop\n+++ /dev/null\n@@ -1 +0,0 @@\n-a: 1\n");
+    }
+
+    #[test]
+    fn a_core_object_has_no_group_and_no_name_breaks_a_line() {
+        let object = ObjectRef::new("v1", "Service", "prod", "shop\n+++ b/x");
+        let diffs = between(&BTreeMap::new(), &BTreeMap::from([(object, json!({}))]));
+        assert!(unified(&diffs).starts_with("--- /dev/null\n+++ b/prod/Service/shop\\n+++ b/x\n"));
+    }
+
+    #[test]
+    fn two_large_texts_without_a_common_line_are_compared() {
+        let text = |word: &str| (0..10_000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        assert_eq!(hunks(&text("old"), &text("new")).len(), 1);
+    }
+}

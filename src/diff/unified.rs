@@ -1,0 +1,51 @@
+//! Differences as text that `git apply`, `patch` and people read.
+
+use std::fmt::Write as _;
+
+use super::{Change, Hunk, ObjectDiff, Side};
+use crate::model::ObjectRef;
+
+/// Returns the unified diff of all objects.
+pub fn unified(diffs: &[ObjectDiff]) -> String {
+    let mut text = String::new();
+    for diff in diffs {
+        let label = label(&diff.object);
+        let (before, after) = match diff.change {
+            Change::Added => ("/dev/null".to_owned(), format!("b/{label}")),
+            Change::Changed => (format!("a/{label}"), format!("b/{label}")),
+            Change::Removed => (format!("a/{label}"), "/dev/null".to_owned()),
+        };
+        let _ = writeln!(text, "--- {before}\n+++ {after}");
+        for hunk in &diff.hunks {
+            add(&mut text, hunk);
+        }
+    }
+    text
+}
+
+/// Names an object as a path: `prod/Deployment.apps/shop`, `prod/Service/shop`.
+pub fn label(object: &ObjectRef) -> String {
+    let kind = if object.group.is_empty() { object.kind.clone() } else { format!("{}.{}", object.kind, object.group) };
+    format!("{}/{kind}/{}", object.namespace, object.name).chars().flat_map(printable).collect()
+}
+
+/// A control character in a name must not begin a line of its own.
+fn printable(character: char) -> Vec<char> {
+    if character.is_control() { character.escape_default().collect() } else { vec![character] }
+}
+
+fn add(text: &mut String, hunk: &Hunk) {
+    let _ = writeln!(text, "@@ -{} +{} @@", range(hunk.before_start, hunk.before_count), range(hunk.after_start, hunk.after_count));
+    for line in &hunk.lines {
+        let sign = match line.side {
+            Side::Both => ' ',
+            Side::Before => '-',
+            Side::After => '+',
+        };
+        let _ = writeln!(text, "{sign}{}", line.text);
+    }
+}
+
+fn range(start: usize, count: usize) -> String {
+    if count == 1 { start.to_string() } else { format!("{start},{count}") }
+}
