@@ -15,4 +15,5 @@ pub mod model;
 pub mod plan;
 pub mod render;
 pub mod report;
+pub mod tree;
 pub mod yaml;

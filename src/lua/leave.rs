@@ -171,10 +171,8 @@ fn finite(double: f64) -> Result<Number, Problem> {
 }
 
 fn pointer(path: &[String]) -> String {
-    const MOST_SHOWN: usize = 20;
-    let shown = path.iter().rev().take(MOST_SHOWN).fold(String::new(), |mut pointer, key| {
+    path.iter().rev().fold(String::new(), |mut pointer, key| {
         let _ = write!(pointer, "/{}", key.replace('~', "~0").replace('/', "~1"));
         pointer
-    });
-    if path.len() > MOST_SHOWN { shown + "/…" } else { shown }
+    })
 }

@@ -1,0 +1,138 @@
+//! The output directory as files: a plan, a page for people, and one diff per transition.
+//!
+//! Safe beside an engine that syncs the directory: `plan.yaml` is the only file that Argo CD or Flux takes for an object.
+
+use crate::diff;
+use crate::files::Files;
+use crate::model::Plan;
+use crate::plan::states::{self, State};
+use crate::plan::{self, manifests};
+use crate::report::Transition;
+
+mod readme;
+
+/// Why a plan has no place in the tree.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    /// A name would lead somewhere else.
+    #[error("the {what} `{}` cannot be the name of a directory", .name.escape_debug())]
+    Name {
+        /// Whose name.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+}
+
+/// Returns the directory of a plan: `<output>/[<environment>/]<namespace>/<rollout>`. The unnamed environment is empty.
+pub fn directory(output: &str, environment: &str, plan: &Plan) -> Result<String, TreeError> {
+    let mut directory = output.trim_end_matches('/').to_owned();
+    let parts = [("environment", environment), ("namespace", &plan.namespace), ("rollout", &plan.name)];
+    for (what, name) in parts.into_iter().filter(|(what, name)| *what != "environment" || !name.is_empty()) {
+        if !is_directory_name(name) {
+            return Err(TreeError::Name { what, name: name.to_owned() });
+        }
+        if !directory.is_empty() {
+            directory.push('/');
+        }
+        directory.push_str(name);
+    }
+    Ok(directory)
+}
+
+/// Returns the files of a plan.
+pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, TreeError> {
+    let directory = directory(output, environment, plan)?;
+    let transitions = transitions(plan);
+    let mut files = Files::default();
+    let mut add = |name: &str, text: String| files.insert(format!("{directory}/{name}"), text.into_bytes());
+    add("plan.yaml", plan::to_text(plan));
+    add("README.md", readme::readme(plan));
+    for (index, transition) in transitions.iter().enumerate() {
+        add(&file_name(plan, index), transition.diff.clone());
+    }
+    Ok(files)
+}
+
+/// Returns what changes on the way from each state to the next: every step, the end, and the way back from the last step.
+pub fn transitions(plan: &Plan) -> Vec<Transition> {
+    let spec = &plan.spec;
+    let name = |step: usize| step.checked_sub(1).map_or_else(|| "baseline".to_owned(), |index| spec.steps[index].name.clone());
+    let (last, baseline) = (states::at(spec, spec.steps.len()).unwrap_or_default(), states::state_of(&spec.baseline));
+    let mut transitions = Vec::new();
+    for step in 1..=spec.steps.len() {
+        let (before, after) = (states::at(spec, step - 1).unwrap_or_default(), states::at(spec, step).unwrap_or_default());
+        transitions.push(transition(plan, (name(step - 1), &before), (name(step), &after)));
+    }
+    let end = name(spec.steps.len());
+    transitions.push(transition(plan, (end.clone(), &last), ("target".to_owned(), &states::state_of(&spec.target))));
+    transitions.push(transition(plan, (end, &last), ("baseline".to_owned(), &baseline)));
+    transitions
+}
+
+/// The file of a transition, in the order of `transitions`.
+fn file_name(plan: &Plan, index: usize) -> String {
+    match index.checked_sub(plan.spec.steps.len()) {
+        None => format!("{}.diff", index + 1),
+        Some(0) => "finish.diff".to_owned(),
+        Some(_) => "abort.diff".to_owned(),
+    }
+}
+
+fn transition(plan: &Plan, (from, before): (String, &State), (to, after): (String, &State)) -> Transition {
+    let diffs = diff::between(&manifests::named(plan, before), &manifests::named(plan, after));
+    Transition { from, to, diff: diff::unified(&diffs) }
+}
+
+/// Whether a name stays where it is put: not hidden, no way up, nothing that a file system reads otherwise.
+fn is_directory_name(name: &str) -> bool {
+    let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    !name.is_empty() && name.len() <= 253 && !name.starts_with(['.', '-']) && name.chars().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TreeError, directory, files, transitions};
+    use crate::plan::{fixture, from_text};
+
+    #[test]
+    fn a_plan_has_a_page_and_a_diff_for_every_transition() {
+        let plan = fixture();
+        let files = files("rollouts", "", &plan).expect("a tree");
+        let paths: Vec<&str> = files.iter().map(|(path, _)| path).collect();
+        assert_eq!(
+            paths,
+            ["1.diff", "2.diff", "README.md", "abort.diff", "finish.diff", "plan.yaml"].map(|name| format!("rollouts/prod/shop/{name}"))
+        );
+        assert_eq!(from_text(files.get("rollouts/prod/shop/plan.yaml").expect("a plan")).expect("a plan"), plan);
+    }
+
+    #[test]
+    fn an_engine_finds_no_object_but_the_plan() {
+        let files = files("rollouts", "eu", &fixture()).expect("a tree");
+        let synced = |path: &&str| [".yaml", ".yml", ".json", ".jsonnet"].iter().any(|end| path.ends_with(end));
+        let paths: Vec<&str> = files.iter().map(|(path, _)| path).filter(synced).collect();
+        assert_eq!(paths, ["rollouts/eu/prod/shop/plan.yaml"]);
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_directory() {
+        for name in ["..", "a/b", "", ".git", "a\\b", "-f"] {
+            let mut plan = fixture();
+            plan.name = name.to_owned();
+            assert_eq!(files("rollouts", "", &plan), Err(TreeError::Name { what: "rollout", name: name.to_owned() }));
+        }
+        assert!(directory("rollouts", "../x", &fixture()).is_err());
+        assert_eq!(directory("", "", &fixture()).as_deref(), Ok("prod/shop"));
+    }
+
+    #[test]
+    fn transitions_lead_from_the_baseline_to_the_target_and_back() {
+        let transitions = transitions(&fixture());
+        let ways: Vec<_> = transitions.iter().map(|transition| format!("{} {}", transition.from, transition.to)).collect();
+        assert_eq!(ways, ["baseline step-1", "step-1 step-2", "step-2 target", "step-2 baseline"]);
+        assert!(transitions[0].diff.contains("--- a/prod/Service/shop\n+++ b/prod/Service/shop\n"), "{}", transitions[0].diff);
+        assert!(transitions[0].diff.contains("<stableRevision>"), "{}", transitions[0].diff);
+        assert!(transitions[2].diff.contains("+++ /dev/null\n"), "{}", transitions[2].diff);
+    }
+}
