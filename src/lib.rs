@@ -5,8 +5,10 @@
 
 pub mod cases;
 pub mod cli;
+pub mod config;
 pub mod diff;
 pub mod digest;
+pub mod discover;
 pub mod disk;
 pub mod files;
 pub mod git;

@@ -171,8 +171,10 @@ fn finite(double: f64) -> Result<Number, Problem> {
 }
 
 fn pointer(path: &[String]) -> String {
-    path.iter().rev().fold(String::new(), |mut pointer, key| {
+    const MOST_SHOWN: usize = 20;
+    let shown = path.iter().rev().take(MOST_SHOWN).fold(String::new(), |mut pointer, key| {
         let _ = write!(pointer, "/{}", key.replace('~', "~0").replace('/', "~1"));
         pointer
-    })
+    });
+    if path.len() > MOST_SHOWN { shown + "/…" } else { shown }
 }

@@ -11,6 +11,13 @@ mod number;
 mod sandbox;
 mod trouble;
 
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "an attack must end soon")]
+mod attacks;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the measured answers lie outside of the repository")]
+mod golden;
+
 use mlua::chunk::{ChunkMode, Compiler};
 use serde_json::Value;
 
@@ -50,6 +57,10 @@ const LONGEST_STRING: usize = 1 << 20;
 impl Script {
     /// Compiles a script; `name` is what errors call it.
     pub fn compile(name: &str, source: &str) -> Result<Self, ScriptError> {
+        if let Some(position) = source.find('\0') {
+            // The compiler would take it for the end.
+            return Err(trouble::of_source(name, source, position, "a NUL character"));
+        }
         let bytecode = Compiler::new()
             .set_optimization_level(1)
             .set_debug_level(1)
@@ -90,7 +101,7 @@ impl Script {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "tests say what they expect, and read better without `&`")]
+#[expect(clippy::needless_pass_by_value, reason = "tests say what they expect, and read better without `&`")]
 mod tests {
     use super::*;
     use serde_json::json;

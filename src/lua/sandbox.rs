@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use mlua::chunk::{ChunkMode, Compiler};
-use mlua::{Error, ExternalError, Function, Lua, LuaOptions, LuaString, Result, StdLib, Table, Value as LuaValue, VmState};
+use mlua::{
+    Error, ExternalError, Function, IntoLuaMulti, Lua, LuaOptions, LuaString, MultiValue, Result, StdLib, Table, Value as LuaValue, VmState,
+};
 use serde_json::Value;
 
 use super::trouble::{Spent, Uncrossable};
@@ -56,7 +58,7 @@ impl World {
             }),
         });
         self.lua.set_memory_limit(self.limits.memory)?;
-        let returned = script.call::<mlua::MultiValue>(());
+        let returned = script.call::<MultiValue>(());
         self.lua.set_memory_limit(0)?;
         self.lua.remove_interrupt();
         // A script may have caught the error, which does not give it more.
@@ -87,7 +89,7 @@ impl World {
                     fuel.spend_bytes(text.len())?;
                     within_bounds(lua, &text)
                 }
-                Err(Uncrossable(problem)) => Ok((None, Some(format!("cannot encode {problem}")))),
+                Err(Uncrossable(problem)) => failed(lua, &format!("cannot encode {problem}")),
             }
         })?;
         let (fuel, empty_list) = (Rc::clone(&self.fuel), self.empty_list.clone());
@@ -95,11 +97,11 @@ impl World {
             let bytes = text.as_bytes();
             fuel.spend_bytes(bytes.len())?;
             if bytes.len() > LONGEST_STRING {
-                return Ok((None, Some(format!("cannot decode a string of {} bytes, more than {LONGEST_STRING}", bytes.len()))));
+                return failed(lua, &format!("cannot decode a string of {} bytes, more than {LONGEST_STRING}", bytes.len()));
             }
             match serde_json::from_slice::<Value>(&bytes) {
-                Ok(value) => Ok((Some(enter::value(lua, &value, &empty_list)?), None)),
-                Err(error) => Ok((None, Some(error.to_string()))),
+                Ok(value) => enter::value(lua, &value, &empty_list)?.into_lua_multi(lua),
+                Err(error) => failed(lua, &error.to_string()),
             }
         })?;
         let fuel = Rc::clone(&self.fuel);
@@ -138,11 +140,16 @@ fn prelude() -> &'static [u8] {
     })
 }
 
-fn within_bounds(lua: &Lua, text: &str) -> Result<(Option<LuaValue>, Option<String>)> {
+fn within_bounds(lua: &Lua, text: &str) -> Result<MultiValue> {
     if text.len() > LONGEST_STRING {
-        return Ok((None, Some(format!("cannot encode to a string of {} bytes, more than {LONGEST_STRING}", text.len()))));
+        return failed(lua, &format!("cannot encode to a string of {} bytes, more than {LONGEST_STRING}", text.len()));
     }
-    Ok((Some(LuaValue::String(lua.create_string(text)?)), None))
+    text.into_lua_multi(lua)
+}
+
+/// Returns nil and a message, by which library functions say that they failed.
+fn failed(lua: &Lua, message: &str) -> Result<MultiValue> {
+    (LuaValue::Nil, message).into_lua_multi(lua)
 }
 
 /// Finds `needle` in time that grows with the lengths, not with their product (Knuth, Morris, Pratt); positions are Lua's.
@@ -189,6 +196,11 @@ fn changed_case(text: &str, is_upper: bool) -> String {
     text.chars().map(|letter| if is_upper { one(letter.to_uppercase(), letter) } else { one(letter.to_lowercase(), letter) }).collect()
 }
 
+#[expect(clippy::disallowed_methods, reason = "the clock is the backstop against what fuel does not count")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 struct Fuel {
     left: Cell<u64>,
     verdict: Cell<Option<Spent>>,
@@ -198,7 +210,7 @@ struct Fuel {
 
 impl Fuel {
     fn new(limits: Limits) -> Self {
-        Self { left: Cell::new(limits.fuel), verdict: Cell::new(None), began: Instant::now(), limits }
+        Self { left: Cell::new(limits.fuel), verdict: Cell::new(None), began: now(), limits }
     }
 
     fn spend(&self, units: u64) -> Result<()> {

@@ -63,6 +63,11 @@ pub(super) fn tidy(name: &str) -> String {
     if tidied.is_empty() { "script".to_owned() } else { tidied }
 }
 
+pub(super) fn of_source(name: &str, source: &str, position: usize, message: &str) -> ScriptError {
+    let line = u32::try_from(source[..position].matches('\n').count() + 1).ok();
+    ScriptError { script: tidy(name), line, message: message.to_owned(), kind: ScriptErrorKind::Syntax }
+}
+
 #[expect(clippy::wildcard_enum_match_arm, reason = "not our enum, and one message for the rest")]
 pub(super) fn of_compiling(name: &str, error: &mlua::Error) -> ScriptError {
     let text = match error {

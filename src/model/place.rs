@@ -74,7 +74,28 @@ impl Places {
         }
     }
 
+    /// The positions of the value at `pointer` and of all in it, as those of a document of its own.
+    #[must_use]
+    pub fn under(&self, pointer: &str) -> Self {
+        let first = self.nearest_index(pointer);
+        let mut places = Self::default();
+        let end = self.nodes.get(first).map_or(first, |node| node.end);
+        for node in self.nodes.get(first..end).unwrap_or_default() {
+            let key = node.key.and_then(|(start, end)| self.keys.get(start..end)).filter(|_| !places.nodes.is_empty());
+            let index = places.open(key.map(|key| (key, node.key_position)), node.position);
+            if let Some(copy) = places.nodes.get_mut(index) {
+                copy.key_position = node.key_position;
+                copy.end = node.end - first;
+            }
+        }
+        places
+    }
+
     fn nearest(&self, pointer: &str) -> Option<&Node> {
+        self.nodes.get(self.nearest_index(pointer))
+    }
+
+    fn nearest_index(&self, pointer: &str) -> usize {
         let mut found = 0;
         for segment in pointer.split('/').skip(1) {
             match self.child(found, segment) {
@@ -82,7 +103,7 @@ impl Places {
                 None => break,
             }
         }
-        self.nodes.get(found)
+        found
     }
 
     /// The last child of that name: the last of two equal keys counts.
@@ -134,5 +155,8 @@ mod tests {
         assert_eq!(places.key_at("/a~1b"), position(2));
         assert_eq!(places.at("/c"), position(7));
         assert_eq!(places.at("/nothing"), position(1));
+
+        let inner = places.under("/a~1b");
+        assert_eq!((inner.at(""), inner.at("/1"), inner.at("/c")), (position(3), position(5), position(3)));
     }
 }

@@ -1,0 +1,214 @@
+//! The objects of a repository that a release can need, read from its files.
+//!
+//! Two passes: the first parses Rollouts, the second only what those name. Everything else is looked at by its lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::skip::{self, Layout, Skip};
+use super::wanted::{self, Wanted};
+use super::{Counts, lists, rollout};
+use crate::config::Config;
+use crate::files::Files;
+use crate::model::{Finding, Position, Source};
+use crate::yaml;
+
+/// What was read of each file.
+#[derive(Debug, Clone)]
+pub struct Documents {
+    pub(super) files: Files,
+    records: BTreeMap<String, Record>,
+    wanted: Wanted,
+    pub(super) counts: Counts,
+}
+
+/// What was read of one file.
+#[derive(Debug, Clone)]
+struct Record {
+    skip: Option<Skip>,
+    first: Arc<Pass>,
+    second: Arc<Pass>,
+}
+
+/// What one pass found in one file.
+#[derive(Debug, Default)]
+struct Pass {
+    sources: Vec<Arc<Source>>,
+    findings: Vec<Finding>,
+    unparsable: usize,
+}
+
+/// Reads the objects that the Rollouts among `files` need.
+pub fn read(files: &Files, config: &Config) -> Documents {
+    read_again(files.clone(), config, None)
+}
+
+impl Documents {
+    /// The same repository with other versions of some files and without others; all else is shared, not read again.
+    #[must_use]
+    pub fn overlaid(&self, changed: &Files, removed: &BTreeSet<String>, config: &Config) -> Self {
+        let mut files = self.files.clone();
+        for path in removed {
+            files.remove(path);
+        }
+        for (path, bytes) in changed.iter() {
+            files.insert(path, bytes.clone());
+        }
+        read_again(files, config, Some(self))
+    }
+
+    /// Every object read, in the order of paths and of documents.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Arc<Source>> {
+        self.records.values().flat_map(|record| record.first.sources.iter().chain(&record.second.sources))
+    }
+
+    /// What is wrong with files.
+    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.records.values().flat_map(|record| record.first.findings.iter().chain(&record.second.findings))
+    }
+}
+
+fn read_again(files: Files, config: &Config, before: Option<&Documents>) -> Documents {
+    let layout = skip::layout(&files);
+    let entries: Vec<(&str, &Arc<[u8]>)> = files.iter().collect();
+    let first = |(path, bytes): &(&str, &Arc<[u8]>)| {
+        let known = before.and_then(|before| Some((before.records.get(*path)?, before.files.get(path)?)));
+        let known = known.filter(|(_, old)| Arc::ptr_eq(old, bytes) || ***old == ***bytes).map(|(record, _)| record);
+        first_pass(path, bytes, &layout, config, known)
+    };
+    let firsts: Vec<Record> = entries.par_iter().with_min_len(64).map(first).collect();
+    let mut wanted = Wanted::default();
+    for source in firsts.iter().flat_map(|record| &record.first.sources) {
+        if rollout::is_rollout(source) {
+            wanted.add(source);
+        }
+    }
+    // What was read for more Rollouts than these serves these as well.
+    let wanted = match before.filter(|before| wanted.is_within(&before.wanted)) {
+        Some(before) => before.wanted.clone(),
+        None => wanted,
+    };
+    let is_same = before.is_some_and(|before| before.wanted == wanted);
+    let second = |((path, bytes), record): (&(&str, &Arc<[u8]>), Record)| {
+        let is_known =
+            is_same && before.and_then(|before| before.records.get(*path)).is_some_and(|old| Arc::ptr_eq(&old.first, &record.first));
+        if is_known || record.skip.is_some() {
+            record
+        } else {
+            Record { second: Arc::new(second_pass(path, bytes, config, &wanted)), ..record }
+        }
+    };
+    let records: Vec<Record> = entries.par_iter().with_min_len(64).zip(firsts).map(second).collect();
+    let counts = count(&records);
+    let records = entries.iter().map(|(path, _)| (*path).to_owned()).zip(records).collect();
+    Documents { records, wanted, counts, files }
+}
+
+fn count(records: &[Record]) -> Counts {
+    let mut counts = Counts { files: records.len(), ..Counts::default() };
+    for record in records {
+        match record.skip {
+            None => counts.read += 1,
+            Some(Skip::Unrelated | Skip::Script) => counts.unrelated += 1,
+            Some(Skip::Output) => counts.output += 1,
+            Some(Skip::Outside) => counts.outside += 1,
+            Some(Skip::Helm) => counts.helm += 1,
+            Some(Skip::Values) => counts.values += 1,
+            Some(Skip::Kustomization) => counts.kustomizations += 1,
+            Some(Skip::Patch) => counts.patches += 1,
+            Some(Skip::Large) => counts.large += 1,
+            Some(Skip::Binary) => counts.binary += 1,
+        }
+        counts.unparsable += record.first.unparsable + record.second.unparsable;
+        counts.objects += record.first.sources.len() + record.second.sources.len();
+    }
+    counts
+}
+
+fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, known: Option<&Record>) -> Record {
+    let skip = layout.skip(path, bytes, config);
+    if let Some(record) = known.filter(|record| record.skip == skip || (record.skip == Some(Skip::Binary) && skip.is_none())) {
+        return record.clone();
+    }
+    let skipped = |skip: Skip, findings: Vec<Finding>| Record {
+        skip: Some(skip),
+        first: Arc::new(Pass { findings, ..Pass::default() }),
+        second: Arc::default(),
+    };
+    if let Some(skip) = skip {
+        let is_lost = matches!(skip, Skip::Large | Skip::Output) && holds_rollout(path, bytes);
+        return skipped(skip, if is_lost { vec![lost(path, skip, bytes.len())] } else { Vec::new() });
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => text,
+        Ok(_) | Err(_) => return skipped(Skip::Binary, Vec::new()),
+    };
+    let mut pass = Pass::default();
+    if text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS) {
+        pass = parse(path, text, config, wanted::is_first);
+    }
+    Record { skip: None, first: Arc::new(pass), second: Arc::default() }
+}
+
+fn second_pass(path: &str, bytes: &[u8], config: &Config, wanted: &Wanted) -> Pass {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Pass::default() };
+    let mut pass = parse(path, text, config, |text| !wanted::is_first(text) && wanted.is_needed(text));
+    if text.contains(rollout::GROUP) && yaml::split(text).is_err() {
+        // The first pass has said so.
+        pass = Pass::default();
+    }
+    pass
+}
+
+fn parse(path: &str, text: &str, config: &Config, is_needed: impl Fn(&str) -> bool) -> Pass {
+    let mut pass = Pass::default();
+    let documents = match yaml::split(text) {
+        Ok(documents) => documents,
+        Err(error) => {
+            pass.fault(path, text, error);
+            return pass;
+        }
+    };
+    let environment = config.environment_of(path).and_then(|index| config.environments.get(index));
+    let namespace = environment.and_then(|environment| environment.namespace.as_deref()).unwrap_or(super::DEFAULT_NAMESPACE);
+    for raw in documents.iter().filter(|raw| is_needed(raw.text)) {
+        match yaml::read(raw) {
+            Ok(Some(document)) => pass.sources.extend(lists::sources(document, path, namespace)),
+            Ok(None) => {}
+            Err(error) => pass.fault(path, raw.text, error),
+        }
+    }
+    pass
+}
+
+impl Pass {
+    fn fault(&mut self, path: &str, text: &str, error: yaml::ReadError) {
+        self.unparsable += 1;
+        let is_template = text.contains("{{");
+        if text.contains(rollout::GROUP) || !is_template {
+            let finding = Finding::error("unreadable", format!("this cannot be read: {}", error.message)).at(path, error.position);
+            self.findings.push(if is_template { finding.help("it looks like a template: render it first") } else { finding });
+        }
+    }
+}
+
+fn holds_rollout(path: &str, bytes: &[u8]) -> bool {
+    let is_yaml = [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending));
+    is_yaml
+        && std::str::from_utf8(bytes).is_ok_and(|text| {
+            text.contains(rollout::GROUP) && text.lines().any(|line| line.trim() == "kind: Rollout" && !line.starts_with(' '))
+        })
+}
+
+fn lost(path: &str, skip: Skip, length: usize) -> Finding {
+    let finding = if skip == Skip::Large {
+        let message = format!("a Rollout in a file of {} MiB is not read", length / (1024 * 1024));
+        Finding::error("file-too-large", message).help("put the Rollout into a file of less than 4 MiB")
+    } else {
+        let message = "a Rollout in the folder that plans are written to is not read";
+        Finding::warning("rollout-in-output", message).help("move it, or choose another `output` in `.rollout.yaml`")
+    };
+    finding.at(path, Position { line: 1, column: 1 })
+}

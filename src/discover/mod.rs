@@ -1,0 +1,158 @@
+//! From the files of a repository to its Rollouts and all that they name.
+//!
+//! What users write is checked here, once, with all faults found at the same time; past this door everything is valid.
+//!
+//! - `documents`: the objects in files, in two passes · `sniff`, `wanted`, `skip`: what is never parsed · `lists`
+//! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
+//! - `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release
+//! - `originals`: what references lead to · `gateways`: scripts
+
+mod conflicts;
+mod deadline;
+mod documents;
+mod fields;
+mod gateways;
+mod lists;
+mod matches;
+mod node;
+mod originals;
+mod reference;
+mod rollout;
+mod routing;
+mod skip;
+mod sniff;
+mod steps;
+mod v1alpha1;
+mod v1beta1;
+mod wanted;
+mod workloads;
+
+use std::sync::Arc;
+
+pub use documents::{Documents, read};
+pub use gateways::shipped_gateways;
+pub use originals::{originals, remarks_of};
+
+use crate::config::{Config, Environment};
+use crate::model::{Catalog, Finding, Rollout, Source};
+
+/// The namespace of objects for which nobody says one.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// What a repository holds.
+#[derive(Debug, Clone, Default)]
+pub struct Discovery {
+    /// One for each environment, in the configuration's order.
+    pub catalogs: Vec<Catalog>,
+    /// What users should know or change, sorted.
+    pub findings: Vec<Finding>,
+    /// What was read and what was not.
+    pub counts: Counts,
+}
+
+/// What was read and what was not, in files where nothing else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// All that were given.
+    pub files: usize,
+    /// Looked through for manifests.
+    pub read: usize,
+    /// Objects that a release may need.
+    pub objects: usize,
+    /// Rollouts that can be rendered.
+    pub rollouts: usize,
+    /// Neither YAML nor JSON, or scripts.
+    pub unrelated: usize,
+    /// In a folder that plans are written to.
+    pub output: usize,
+    /// In no environment's folder.
+    pub outside: usize,
+    /// Charts and their templates.
+    pub helm: usize,
+    /// Values for templates.
+    pub values: usize,
+    /// Kustomizations.
+    pub kustomizations: usize,
+    /// Patches that kustomizations name.
+    pub patches: usize,
+    /// Larger than 4 MiB.
+    pub large: usize,
+    /// Not UTF-8 text.
+    pub binary: usize,
+    /// Documents that a parser refused.
+    pub unparsable: usize,
+}
+
+/// Reads the Rollouts of every environment.
+pub fn discover(documents: &Documents, config: &Config) -> Discovery {
+    let mut findings: Vec<Finding> = documents.findings().cloned().collect();
+    let mut sources: Vec<Vec<Arc<Source>>> = vec![Vec::new(); config.environments.len()];
+    for source in documents.sources() {
+        if let Some(inside) = config.environment_of(&source.path).and_then(|index| sources.get_mut(index)) {
+            inside.push(Arc::clone(source));
+        }
+    }
+    let mut catalogs = Vec::with_capacity(sources.len());
+    for (environment, sources) in config.environments.iter().zip(sources) {
+        catalogs.push(catalog(environment, sources, documents, &mut findings));
+    }
+    findings.sort();
+    findings.dedup();
+    let rollouts = catalogs.iter().map(|catalog| catalog.rollouts.len()).sum();
+    Discovery { catalogs, findings, counts: Counts { rollouts, ..documents.counts } }
+}
+
+fn catalog(environment: &Environment, mut sources: Vec<Arc<Source>>, documents: &Documents, findings: &mut Vec<Finding>) -> Catalog {
+    // Stable: two objects of one name in one file stay in the file's order.
+    sources.sort_by(|left, right| (&left.object, &left.path).cmp(&(&right.object, &right.path)));
+    let mut rollouts = Vec::new();
+    for source in sources.iter().filter(|source| rollout::is_rollout(source)) {
+        rollouts.extend(rollout::read(source, findings));
+    }
+    if environment.namespace.is_none() {
+        findings.extend(namespace_note(environment, &sources));
+    }
+    let scripts: Vec<&Source> = sources
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|source: &&Source| source.object.kind == "ConfigMap" && source.object.name == wanted::SCRIPTS)
+        .collect();
+    let gateways = gateways::of_environment(&documents.files, &environment.path, &scripts, findings);
+    let mut catalog = Catalog {
+        environment: environment.name.clone(),
+        namespace: environment.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.into()),
+        output: environment.output.clone(),
+        rollouts: Vec::new(),
+        sources,
+        gateways,
+    };
+    let rollouts: Vec<Rollout> = rollouts
+        .into_iter()
+        .filter(|rollout| {
+            let unsupported = workloads::unsupported(rollout, &catalog);
+            let is_supported = unsupported.is_none();
+            findings.extend(unsupported);
+            is_supported
+        })
+        .collect();
+    catalog.rollouts = conflicts::without(rollouts, findings);
+    catalog.rollouts.sort_by(|left, right| (&left.namespace, &left.reference.name).cmp(&(&right.namespace, &right.reference.name)));
+    catalog
+}
+
+/// One note for an environment, at the first Rollout without a namespace.
+fn namespace_note(environment: &Environment, sources: &[Arc<Source>]) -> Option<Finding> {
+    let is_bare = |source: &&Arc<Source>| rollout::is_rollout(source) && source.manifest.namespace().is_none();
+    let first = sources.iter().filter(is_bare).min_by(|left, right| left.path.cmp(&right.path))?;
+    let message = format!("objects without a namespace are taken to be in `{DEFAULT_NAMESPACE}`");
+    let help = if environment.name.is_empty() {
+        "write `metadata.namespace`, or an environment's `namespace` in `.rollout.yaml`".to_owned()
+    } else {
+        format!("write the namespace of the environment `{}` in `.rollout.yaml`", environment.name)
+    };
+    Some(Finding::note("namespace-default", message).at(&first.path, first.places.at("")).about(&first.object).help(help))
+}
+
+#[cfg(test)]
+mod tests;

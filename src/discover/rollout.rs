@@ -1,0 +1,130 @@
+//! A Rollout as a user wrote it → a Rollout that the renderer can trust, or findings.
+
+use std::collections::BTreeMap;
+
+use super::fields::{self, Hint, no_hint};
+use super::node::Node;
+use super::{deadline, v1alpha1, v1beta1};
+use crate::model::{Finding, PodMetadata, Reference, Rollout, Routing, Severity, Source, Step, Strategy};
+
+/// The API group of Rollouts.
+pub(super) const GROUP: &str = "rollouts.kruise.io";
+
+const TRAFFIC_ROUTING: &str = "rollouts.kruise.io/trafficrouting";
+
+/// What both API versions mean in the end.
+pub(super) struct Spec {
+    pub(super) workload: Reference,
+    pub(super) strategy: Strategy,
+    pub(super) steps: Vec<Step>,
+    pub(super) routing: Option<Routing>,
+    pub(super) pod_metadata: PodMetadata,
+    pub(super) is_disabled: bool,
+}
+
+/// Whether an object is a Rollout.
+pub(super) fn is_rollout(source: &Source) -> bool {
+    source.object.group == GROUP && source.object.kind == "Rollout"
+}
+
+/// Reads a Rollout. Absent when there is an error; all its faults are found at once.
+pub(super) fn read(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
+    let mut found = source.remarks.clone();
+    let rollout = understood(source, &mut found);
+    let is_sound = found.iter().all(|finding| finding.severity != Severity::Error);
+    findings.append(&mut found);
+    rollout.filter(|_| is_sound)
+}
+
+fn understood(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
+    let root = Node::root(source);
+    fields::unknown(&root, &["apiVersion", "kind", "metadata", "spec", "status"], no_hint, findings);
+    name(&root, source, findings);
+    let deadline = deadline::read(&root, findings);
+    let spec = match source.manifest.api_version() {
+        "rollouts.kruise.io/v1beta1" => v1beta1::read(&root, findings),
+        "rollouts.kruise.io/v1alpha1" => v1alpha1::read(&root, findings),
+        other => {
+            let at = root.child("apiVersion").unwrap_or(root);
+            let finding = at.error("api-version-unknown", format!("Rollouts have no API version `{other}`"));
+            findings.push(finding.help("`apiVersion: rollouts.kruise.io/v1beta1`"));
+            return None;
+        }
+    };
+    shared_routing(&root, findings);
+    let spec = spec?;
+    traffic_without_routing(&root, &spec, findings);
+    let manifest = &source.manifest;
+    let reference = Reference { api_version: manifest.api_version().into(), kind: manifest.kind().into(), name: manifest.name().into() };
+    let namespace = source.object.namespace.clone();
+    let Spec { workload, strategy, steps, routing, pod_metadata, is_disabled } = spec;
+    Some(Rollout { reference, namespace, place: root.place(), workload, strategy, steps, routing, pod_metadata, is_disabled, deadline })
+}
+
+/// The object's `spec`, without other fields than `known`.
+pub(super) fn spec<'a>(root: &Node<'a>, known: &[&str], elsewhere: Hint, findings: &mut Vec<Finding>) -> Option<Node<'a>> {
+    if root.child("spec").is_none() {
+        findings.push(root.error("spec-missing", "`spec` is missing"));
+    }
+    root.map("spec", known, elsewhere, findings)
+}
+
+/// Only a Deployment can have a second workload beside it; all others change a part of their pods after the other.
+pub(super) fn style_of(workload: Option<&Reference>, has_extra_workload: bool) -> Strategy {
+    let is_deployment = workload.is_none_or(|workload| workload.kind == "Deployment" && workload.api_version.starts_with("apps/"));
+    if has_extra_workload && is_deployment { Strategy::Canary } else { Strategy::Partition }
+}
+
+/// Labels and annotations for the new version's pods.
+pub(super) fn pod_metadata(strategy: &Node<'_>, findings: &mut Vec<Finding>) -> PodMetadata {
+    let Some(node) = strategy.map("patchPodTemplateMetadata", &["labels", "annotations"], no_hint, findings) else {
+        return PodMetadata::default();
+    };
+    PodMetadata { labels: texts(&node, "labels", findings), annotations: texts(&node, "annotations", findings) }
+}
+
+fn texts(node: &Node<'_>, key: &str, findings: &mut Vec<Finding>) -> BTreeMap<String, String> {
+    let Some(map) = node.child(key) else { return BTreeMap::new() };
+    let Some(fields) = map.value.as_object() else {
+        findings.push(map.error("field-type", format!("`{key}` is a map, not {}", map.written())));
+        return BTreeMap::new();
+    };
+    fields.keys().filter_map(|field| Some((field.clone(), map.text(field, findings)?.to_owned()))).collect()
+}
+
+/// The name and the namespace become a folder of plans.
+fn name(root: &Node<'_>, source: &Source, findings: &mut Vec<Finding>) {
+    let Some(metadata) = root.child("metadata") else { return };
+    for (key, text, longest) in [("name", source.object.name.as_str(), 253), ("namespace", source.object.namespace.as_str(), 63)] {
+        let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
+        let is_edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        if text.len() > longest || !text.bytes().all(is_inner) || !is_edge(text.bytes().next()) || !is_edge(text.bytes().last()) {
+            let at = metadata.child(key).unwrap_or_else(|| metadata.clone());
+            let message = format!("a {key} is of small letters, digits, `-` and `.`, not `{text}`");
+            findings.push(at.error("name-invalid", message));
+        }
+    }
+}
+
+fn shared_routing(root: &Node<'_>, findings: &mut Vec<Finding>) {
+    let annotation = root
+        .child("metadata")
+        .and_then(|metadata| metadata.child("annotations"))
+        .and_then(|annotations| annotations.child(TRAFFIC_ROUTING));
+    if let Some(annotation) = annotation.filter(|annotation| annotation.value != "") {
+        let message = format!("the shared TrafficRouting {} is not rendered yet", annotation.written());
+        findings.push(annotation.error("traffic-routing-shared", message).help("write `trafficRoutings` in the Rollout"));
+    }
+}
+
+fn traffic_without_routing(root: &Node<'_>, spec: &Spec, findings: &mut Vec<Finding>) {
+    // A routing that cannot be understood is a finding already.
+    if spec.routing.is_some() || findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return;
+    }
+    if let Some((index, step)) = spec.steps.iter().enumerate().find(|(_, step)| step.traffic.is_split()) {
+        let message = format!("step {} has traffic but the Rollout has no `trafficRoutings`: requests follow the pods", index + 1);
+        let finding = root.warning("traffic-without-routing", message).at(&step.place.path, step.place.position);
+        findings.push(finding.help("name a Service and a gateway object in `trafficRoutings`, or leave the traffic out"));
+    }
+}

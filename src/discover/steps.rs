@@ -1,0 +1,95 @@
+//! What both API versions say alike about steps: pods, pauses, and the rules between neighbours.
+
+use super::fields::no_hint;
+use super::node::Node;
+use crate::model::{Finding, Pause, Replicas, Strategy};
+
+/// The largest share of pods that Kruise lets a step with traffic have, when new pods take the place of old ones.
+const PARTITION_LIMIT: u8 = 50;
+
+/// More steps than anyone approves, and few enough for a plan of bearable size.
+const MOST_STEPS: usize = 50;
+
+/// The elements of `steps`.
+pub(super) fn elements<'a>(strategy: &Node<'a>, findings: &mut Vec<Finding>) -> Vec<Node<'a>> {
+    let steps = strategy.list("steps", findings);
+    let list = strategy.child("steps");
+    if steps.is_empty() && list.as_ref().is_none_or(|list| list.value.is_array()) {
+        let at = list.unwrap_or_else(|| strategy.clone());
+        findings.push(at.error("steps-empty", "a release needs at least one step").help("`steps: [{replicas: 1, traffic: 20%}]`"));
+    } else if let (Some(list), true) = (list, steps.len() > MOST_STEPS) {
+        findings.push(list.error("steps-too-many", format!("a release has at most {MOST_STEPS} steps, not {}", steps.len())));
+        return Vec::new();
+    }
+    steps
+}
+
+/// The step's `replicas`, if it says any and they make sense.
+pub(super) fn replicas(step: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Replicas> {
+    let node = step.child("replicas")?;
+    match Replicas::try_from(node.value) {
+        Ok(replicas) => Some(replicas),
+        Err(_) => {
+            let message = format!("`replicas` is a number of at least 1 or a percentage from 1% to 100%, not {}", node.written());
+            let finding = node.error("step-replicas-invalid", message);
+            let digits =
+                node.value.as_str().filter(|text| !text.is_empty() && text.len() < 5 && text.bytes().all(|byte| byte.is_ascii_digit()));
+            findings.push(match digits {
+                Some(digits) => finding.help(format!("a number without quotes, or a percentage: `{digits}` or `{digits}%`")),
+                None => finding,
+            });
+            None
+        }
+    }
+}
+
+/// What ends the step.
+pub(super) fn pause(step: &Node<'_>, findings: &mut Vec<Finding>) -> Pause {
+    let Some(pause) = step.map("pause", &["duration"], no_hint, findings) else { return Pause::Approval };
+    match pause.integer("duration", findings) {
+        None => Pause::Approval,
+        Some(seconds) => {
+            if let (true, Some(at)) = (seconds < 0, pause.child("duration")) {
+                findings.push(at.error("pause-negative", format!("`duration` is a number of seconds, not {seconds}")));
+            }
+            Pause::Seconds(u32::try_from(seconds).unwrap_or_default())
+        }
+    }
+}
+
+/// Finds a step with traffic that takes more than half of the pods that stand in for the stable ones.
+pub(super) fn partition_limit(
+    step: &Node<'_>,
+    at: &str,
+    replicas: Replicas,
+    has_traffic: bool,
+    strategy: Strategy,
+    findings: &mut Vec<Finding>,
+) {
+    let Replicas::Percent(percent) = replicas else { return };
+    if strategy != Strategy::Partition || !has_traffic || percent <= PARTITION_LIMIT {
+        return;
+    }
+    let node = step.child(at).unwrap_or_else(|| step.clone());
+    let message = format!("a step with traffic has at most {PARTITION_LIMIT}% of the pods when they replace stable ones, not {percent}%");
+    findings.push(node.error("step-replicas-partition", message).help(
+        "keep the stable pods with `enableExtraWorkloadForCanary: true` (Deployments), give the step no traffic, or write replicas as a number",
+    ));
+}
+
+/// Finds steps that have fewer pods than the step before. Numbers and percentages are not compared with each other.
+pub(super) fn order(steps: &[(Node<'_>, Option<Replicas>)], findings: &mut Vec<Finding>) {
+    for pair in steps.windows(2) {
+        let [(_, Some(before)), (step, Some(after))] = pair else { continue };
+        let is_fewer = match (before, after) {
+            (Replicas::Count(before), Replicas::Count(after)) => after < before,
+            (Replicas::Percent(before), Replicas::Percent(after)) => after < before,
+            (Replicas::Count(_), Replicas::Percent(_)) | (Replicas::Percent(_), Replicas::Count(_)) => false,
+        };
+        if is_fewer {
+            let at = step.child("replicas").or_else(|| step.child("weight")).unwrap_or_else(|| step.clone());
+            let message = format!("a step has no fewer pods than the step before: {after} after {before}");
+            findings.push(at.error("step-replicas-decreasing", message).help("sort the steps by replicas"));
+        }
+    }
+}

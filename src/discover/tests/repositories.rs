@@ -1,0 +1,236 @@
+//! Whole repositories: what is read, what is skipped, and what references lead to.
+
+use std::collections::BTreeSet;
+
+use super::{discovered, files, shown};
+use crate::config::{self, Config};
+use crate::discover::{Discovery, discover, originals, read};
+use crate::files::Files;
+
+const ROLLOUT: &str = "apiVersion: rollouts.kruise.io/v1beta1
+kind: Rollout
+metadata: {name: shop}
+spec:
+  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  strategy:
+    canary:
+      enableExtraWorkloadForCanary: true
+      steps: [{replicas: 1, traffic: 20%}]
+      trafficRoutings:
+      - service: shop
+        customNetworkRefs: [{apiVersion: networking.istio.io/v1, kind: VirtualService, name: shop}]
+";
+
+fn object(api_version: &str, kind: &str, name: &str) -> String {
+    format!("apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {name}\n")
+}
+
+fn deployment() -> String {
+    object("apps/v1", "Deployment", "shop")
+}
+
+/// What the only Rollout's references lead to, by file.
+#[track_caller]
+fn led_to(discovery: &Discovery) -> (Vec<String>, Vec<String>) {
+    let catalog = discovery.catalogs.iter().find(|catalog| !catalog.rollouts.is_empty()).expect("a Rollout");
+    let (originals, findings) = originals(catalog, &catalog.rollouts[0]);
+    let gateways = originals.gateways.into_iter().map(|(_, source)| source);
+    let all = [originals.workload, originals.service].into_iter().chain(gateways).chain([originals.autoscaler]);
+    let found = all.map(|source| source.map_or_else(|| "-".to_owned(), |source| format!("{} {}", source.path, source.object)));
+    (
+        found.collect(),
+        findings.iter().map(|finding| format!("{}: {}", finding.message, finding.help.as_deref().unwrap_or_default())).collect(),
+    )
+}
+
+#[test]
+fn only_what_a_rollout_needs_is_read() {
+    let autoscaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: other\nspec:\n  scaleTargetRef:\n    apiVersion: apps/v1\n    kind: Deployment\n    name: shop\n";
+    let files = files(&[
+        ("a/rollout.yaml", ROLLOUT),
+        ("a/workload.yaml", &format!("{}---\n{}", deployment(), object("v1", "Service", "shop"))),
+        ("a/route.json", r#"{"apiVersion": "networking.istio.io/v1beta1", "kind": "VirtualService", "metadata": {"name": "shop"}}"#),
+        ("a/scale.yaml", autoscaler),
+        ("a/others.yaml", &format!("{}---\n{}", object("v1", "Service", "other"), object("v1", "Secret", "shop"))),
+        ("a/broken.yaml", "a: [\n"),
+        ("b/list.yaml", &format!("apiVersion: v1\nkind: List\nitems:\n- {}", object("v1", "ConfigMap", "x").replace('\n', "\n  "))),
+    ]);
+    let discovery = discovered(&files, &Config::default());
+    assert_eq!(shown(&discovery), ["1:1 note[namespace-default] objects without a namespace are taken to be in `default`"]);
+    assert_eq!((discovery.counts.files, discovery.counts.objects, discovery.counts.rollouts), (7, 5, 1));
+    let (found, findings) = led_to(&discovery);
+    assert_eq!(
+        found,
+        [
+            "a/workload.yaml Deployment default/shop",
+            "a/workload.yaml Service default/shop",
+            "a/route.json VirtualService default/shop",
+            "a/scale.yaml HorizontalPodAutoscaler default/other",
+        ]
+    );
+    assert_eq!(findings, [] as [&str; 0]);
+}
+
+#[test]
+fn lists_stand_for_their_objects() {
+    let inner = deployment().replace('\n', "\n  ");
+    let files = files(&[("rollout.yaml", ROLLOUT), ("list.yaml", &format!("apiVersion: v1\nkind: List\nitems:\n- {inner}"))]);
+    let discovery = discovered(&files, &Config::default());
+    let source = discovery.catalogs[0].sources.iter().find(|source| source.object.kind == "Deployment").expect("a Deployment");
+    assert_eq!((source.places.at("").line, source.places.at("/metadata/name").line), (4, 7));
+}
+
+#[test]
+fn references_that_lead_nowhere_are_found_with_candidates() {
+    let files = files(&[
+        ("rollout.yaml", ROLLOUT),
+        ("b/service.yaml", &object("v1", "Service", "shop").replace("name: shop", "name: shop\n  namespace: web")),
+        ("x/workload.yaml", &deployment()),
+        ("y/workload.yaml", &deployment()),
+    ]);
+    let (found, findings) = led_to(&discovered(&files, &Config::default()));
+    assert_eq!(found, ["-", "-", "-", "-"]);
+    assert_eq!(
+        findings,
+        [
+            "there are 2 Deployment default/shop: x/workload.yaml:1, y/workload.yaml:1: keep the one that is meant in the Rollout's folder, or describe environments in `.rollout.yaml`",
+            "there is no Service default/shop: there is Service web/shop in b/service.yaml:1",
+            "there is no VirtualService default/shop: write the VirtualService into the files read, or correct the name `shop`",
+        ]
+    );
+}
+
+#[test]
+fn environments_keep_equal_names_apart() {
+    let settings = "environments:\n- {name: prod, path: prod, namespace: web}\n- {name: test, path: test}\n";
+    let files = files(&[
+        (".rollout.yaml", settings),
+        ("prod/rollout.yaml", ROLLOUT),
+        ("prod/workload.yaml", &deployment()),
+        ("test/rollout.yaml", ROLLOUT),
+        ("test/workload.yaml", &deployment()),
+        ("elsewhere/workload.yaml", &deployment()),
+    ]);
+    let (config, findings) = config::read(&files);
+    assert_eq!(findings, []);
+    let discovery = discovered(&files, &config);
+    assert_eq!(shown(&discovery), ["1:1 note[namespace-default] objects without a namespace are taken to be in `default`"]);
+    let paths = |index: usize| -> Vec<String> {
+        let catalog = &discovery.catalogs[index];
+        let (originals, _) = originals(catalog, &catalog.rollouts[0]);
+        originals.workload.iter().map(|source| format!("{} {}", source.path, source.object)).collect()
+    };
+    assert_eq!(
+        (paths(0), paths(1)),
+        (vec!["prod/workload.yaml Deployment web/shop".to_owned()], vec!["test/workload.yaml Deployment default/shop".to_owned()])
+    );
+}
+
+#[test]
+fn rollouts_in_each_others_way_are_found() {
+    let other = ROLLOUT.replace("{name: shop}\nspec", "{name: other}\nspec");
+    let files = files(&[("a.yaml", ROLLOUT), ("b.yaml", &other), ("c.yaml", &ROLLOUT.replace("name: shop}", "name: third}"))]);
+    let discovery = discovered(&files, &Config::default());
+    let errors: Vec<_> = shown(&discovery).into_iter().filter(|line| line.contains("error")).collect();
+    assert_eq!(
+        errors,
+        [
+            "1:1 error[workload-shared] another Rollout releases the same workload `Deployment/shop`: `other` in b.yaml:1",
+            "1:1 error[workload-shared] another Rollout releases the same workload `Deployment/shop`: `shop` in a.yaml:1",
+        ]
+    );
+    assert_eq!(discovery.catalogs[0].rollouts.len(), 1);
+}
+
+#[test]
+fn one_name_twice_is_found() {
+    let files = files(&[("a.yaml", ROLLOUT), ("b.yaml", ROLLOUT)]);
+    let discovery = discovered(&files, &Config::default());
+    assert_eq!(shown(&discovery)[0], "1:1 error[rollout-twice] another Rollout has the same name `default/shop`: `shop` in b.yaml:1");
+    assert_eq!(discovery.catalogs[0].rollouts, []);
+}
+
+#[test]
+fn broken_yaml_stops_no_other_file() {
+    let broken = format!("{}\n  - [", ROLLOUT.replace("name: shop}\nspec", "name: shop\nspec"));
+    let files = files(&[
+        ("broken.yaml", &broken),
+        ("template.yaml", "apiVersion: rollouts.kruise.io/v1beta1\nkind: Rollout\n{{ if .Values.x }}\n"),
+        ("other.yaml", "kind: ConfigMap\n  a: [\n"),
+        ("good.yaml", ROLLOUT),
+    ]);
+    let discovery = discovered(&files, &Config::default());
+    let errors: Vec<_> = discovery.findings.iter().filter(|finding| finding.code == "unreadable").collect();
+    let paths: Vec<_> = errors.iter().filter_map(|finding| finding.place.as_ref()).map(|place| place.path.as_str()).collect();
+    assert_eq!(paths, ["broken.yaml", "template.yaml"]);
+    assert_eq!(errors[1].help.as_deref(), Some("it looks like a template: render it first"));
+    assert_eq!((discovery.counts.unparsable, discovery.counts.rollouts), (2, 1));
+}
+
+#[test]
+fn huge_binary_and_output_files_are_not_read() {
+    let mut files =
+        files(&[("good.yaml", ROLLOUT), ("rollouts/lost.yaml", ROLLOUT), ("rollouts/prod/shop/plan.yaml", "kind: RolloutPlan\n")]);
+    files.insert("huge.yaml", format!("{ROLLOUT}{}", "# x\n".repeat(1024 * 1024 + 1)).into_bytes());
+    files.insert("binary.yaml", vec![0xff, 0xfe, 0x00]);
+    files.insert("nul.yaml", b"kind: Rollout\0".to_vec());
+    let discovery = discovered(&files, &Config::default());
+    let counts = discovery.counts;
+    assert_eq!((counts.read, counts.large, counts.binary, counts.output), (1, 1, 2, 2));
+    let codes: Vec<_> = discovery.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["namespace-default", "file-too-large", "rollout-in-output"]);
+}
+
+#[test]
+fn an_overlay_reads_only_what_changed_and_finds_the_same_as_a_new_look() {
+    let config = Config::default();
+    let head = files(&[
+        ("rollout.yaml", ROLLOUT),
+        ("workload.yaml", &deployment()),
+        ("new.yaml", &object("v1", "Service", "shop")),
+        ("old.yaml", &object("apps/v1", "Deployment", "old")),
+    ]);
+    let changed = files(&[("workload.yaml", &deployment().replace("name: shop", "name: shop\n  labels: {a: b}"))]);
+    let removed = BTreeSet::from(["new.yaml".to_owned()]);
+    let same = |head: &Files, changed: &Files, removed: &BTreeSet<String>| {
+        let mut whole = head.clone();
+        for path in removed {
+            whole.remove(path);
+        }
+        for (path, bytes) in changed.iter() {
+            whole.insert(path, bytes.clone());
+        }
+        let overlaid = discover(&read(head, &config).overlaid(changed, removed, &config), &config);
+        let fresh = discovered(&whole, &config);
+        assert_eq!(overlaid.catalogs[0].sources, fresh.catalogs[0].sources);
+        assert_eq!((overlaid.findings, overlaid.counts), (fresh.findings, fresh.counts));
+    };
+    same(&head, &changed, &removed);
+    // A Rollout of the base names a workload that nobody needed before.
+    same(&head, &files(&[("rollout.yaml", &ROLLOUT.replace("Deployment, name: shop", "Deployment, name: old"))]), &BTreeSet::new());
+    // A kustomization makes a patch of what was an object.
+    same(&head, &files(&[("kustomization.yaml", "patches: [{path: workload.yaml}]\n")]), &BTreeSet::new());
+}
+
+#[test]
+fn remarks_are_findings_of_the_objects_that_are_used() {
+    let twice = deployment().replace("kind: Deployment\n", "kind: Deployment\nspec: {replicas: 1}\nspec: {replicas: 2}\n");
+    let files = files(&[("rollout.yaml", ROLLOUT), ("workload.yaml", &twice)]);
+    let discovery = discovered(&files, &Config::default());
+    assert!(discovery.findings.iter().all(|finding| finding.code != "yaml-duplicate-key"));
+    let (_, findings) = originals(&discovery.catalogs[0], &discovery.catalogs[0].rollouts[0]);
+    assert!(findings.iter().any(|finding| finding.code == "yaml-duplicate-key"));
+}
+
+#[test]
+fn a_labelled_kind_can_be_released() {
+    let rollout = ROLLOUT
+        .replace("apps/v1, kind: Deployment", "example.com/v1, kind: GameSet")
+        .replace("enableExtraWorkloadForCanary: true", "disableGenerateCanaryService: true");
+    let labelled =
+        "apiVersion: example.com/v1\nkind: GameSet\nmetadata:\n  name: shop\n  labels: {rollouts.kruise.io/workload-type: statefulset}\n";
+    let with = discovered(&files(&[("rollout.yaml", &rollout), ("workload.yaml", labelled)]), &Config::default());
+    assert_eq!(with.counts.rollouts, 1);
+    let without = discovered(&files(&[("rollout.yaml", &rollout)]), &Config::default());
+    assert_eq!((without.counts.rollouts, without.findings[1].code), (0, "workload-unsupported"));
+}

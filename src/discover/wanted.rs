@@ -1,0 +1,96 @@
+//! Which objects the Rollouts of a repository need: all others are never parsed.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::sniff::{Sniffed, names, sniff};
+use crate::model::Source;
+
+/// The kind of autoscalers.
+pub(super) const AUTOSCALER: &str = "HorizontalPodAutoscaler";
+
+/// The ConfigMap that holds users' scripts.
+pub(super) const SCRIPTS: &str = "kruise-rollout-configuration";
+
+/// Kinds and names that Rollouts mention.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    objects: BTreeSet<(String, String)>,
+    kinds: BTreeSet<String>,
+    workloads: BTreeSet<String>,
+}
+
+impl Wanted {
+    /// Adds what a Rollout names, valid or not.
+    pub(super) fn add(&mut self, rollout: &Source) {
+        let text = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let value = rollout.manifest.value();
+        for pointer in ["/spec/workloadRef", "/spec/objectRef/workloadRef"] {
+            if let Some(reference) = value.pointer(pointer)
+                && let (Some(kind), Some(name)) = (text(reference, "/kind"), text(reference, "/name"))
+            {
+                self.workloads.insert(name.clone());
+                self.kinds.insert(AUTOSCALER.into());
+                self.object(&kind, name);
+            }
+        }
+        let strategies = ["/spec/strategy/canary/trafficRoutings/0", "/spec/strategy/blueGreen/trafficRoutings/0"];
+        for routing in strategies.iter().filter_map(|pointer| value.pointer(pointer)) {
+            for (pointer, kind) in [("/service", "Service"), ("/ingress/name", "Ingress"), ("/gateway/httpRouteName", "HTTPRoute")] {
+                if let Some(name) = text(routing, pointer) {
+                    self.object(kind, name);
+                }
+            }
+            for custom in routing.get("customNetworkRefs").and_then(Value::as_array).into_iter().flatten() {
+                if let (Some(kind), Some(name)) = (text(custom, "/kind"), text(custom, "/name")) {
+                    self.object(&kind, name);
+                }
+            }
+        }
+    }
+
+    /// Whether everything wanted here is wanted there too.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.objects.is_subset(&other.objects) && self.workloads.is_subset(&other.workloads)
+    }
+
+    /// Whether a document must be parsed.
+    pub(super) fn is_needed(&self, text: &str) -> bool {
+        if self.kinds.is_empty() {
+            return false;
+        }
+        match sniff(text) {
+            Sniffed::Nothing => false,
+            Sniffed::Object { kind, name: Some(name) } if !kind.ends_with("List") => self.has(kind, name, text),
+            Sniffed::Object { kind, name: None } if !kind.ends_with("List") => self.kinds.contains(kind),
+            Sniffed::Object { .. } | Sniffed::Unclear => self.kinds.iter().any(|kind| text.contains(kind.as_str())),
+        }
+    }
+
+    fn has(&self, kind: &str, name: &str, text: &str) -> bool {
+        if kind == AUTOSCALER {
+            return self.kinds.contains(kind)
+                && (names(text).any(|name| self.workloads.contains(name)) || text.contains("scaleTargetRef: {"));
+        }
+        self.kinds.contains(kind) && self.objects.contains(&(kind.to_owned(), name.to_owned()))
+    }
+
+    fn object(&mut self, kind: &str, name: String) {
+        self.kinds.insert(kind.to_owned());
+        self.objects.insert((kind.to_owned(), name));
+    }
+}
+
+/// Whether a document may hold a Rollout or users' scripts.
+pub(super) fn is_first(text: &str) -> bool {
+    if !text.contains(super::rollout::GROUP) && !text.contains(SCRIPTS) {
+        return false;
+    }
+    match sniff(text) {
+        Sniffed::Object { kind, name: _ } => matches!(kind, "Rollout" | "TrafficRouting" | "ConfigMap") || kind.ends_with("List"),
+        Sniffed::Unclear => true,
+        // Broken enough to have lost its kind: a parser says what is wrong with it.
+        Sniffed::Nothing => text.contains("kind"),
+    }
+}

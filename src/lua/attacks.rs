@@ -1,0 +1,91 @@
+//! What a hostile script tries; each must end in an error, soon, whatever it catches.
+
+use std::time::{Duration, Instant};
+
+use super::{LIMITS, Limits, Script};
+
+/// Less fuel than in earnest, so that the tests are quick; the rest is what scripts get.
+const SCARCE: Limits = Limits { fuel: 2_000_000, ..LIMITS };
+
+const ATTACKS: &[&str] = &[
+    "while true do end",
+    "repeat until false",
+    "for i = 1, 1e12 do end",
+    "local function f() return f() end f()",
+    "local function f() return 1 + f() end f()",
+    "while true do pcall(function() while true do end end) end",
+    "while true do pcall(error) end",
+    "xpcall(function() while true do end end, function() while true do end end) while true do end",
+    "local function f() xpcall(f, f) end while true do f() end",
+    "string.gsub(string.rep('a', 1e5), 'a', function() while true do end end)",
+    "string.find(string.rep('a', 3e4), '.-.-.-b')",
+    "string.match(string.rep('a', 3e4), 'a*a*a*b')",
+    "string.gsub(string.rep('a', 3e4), '.-.-.-b', '')",
+    "for w in string.gmatch(string.rep('a', 3e4), 'a*a*a*b') do end",
+    "return string.rep('x', 1e9)",
+    "while true do pcall(string.rep, 'x', 1e9) end",
+    "local s = 'x' while true do s = s .. s end",
+    "local t = {} while true do t[#t + 1] = {} end",
+    "local t = {} while true do t[#t + 1] = string.rep('x', 1e6) .. #t end",
+    "local s = string.rep('x', 1e6) local t = {} for i = 1, 1000 do t[i] = s end return table.concat(t)",
+    "while true do string.rep('', 1e9) end",
+    "local text, needle = string.rep('a', 1e6), string.rep('a', 5e5) .. 'b' while true do string.find(text, needle, 1, true) end",
+    "local text, needle = string.rep('a', 1e6), string.rep('a', 5e5) .. 'b' while true do string.find(text, needle) end",
+    "newproxy(true)",
+    "loadstring(string.dump(function() end))()",
+    "return os.execute('true')",
+    "return io.open('/etc/passwd')",
+    "return require('os')",
+    "return getfenv(0)",
+    "return debug.getregistry()",
+    "return coroutine.wrap(function() while true do end end)()",
+    "local t = {} for i = 1, 2e5 do t[i] = 1e6 - i end while true do table.sort(t) end",
+    "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.insert(t, 1, 0) table.remove(t, 1) end",
+    "local t = setmetatable({}, {}) getmetatable(t).__index = function(t, k) return t[k] end return t.x",
+    "local s = string.rep('x', 1e6) while true do s:upper() s:reverse() end",
+    "while true do json.decode('[' .. string.rep('1,', 1e5) .. '1]') end",
+    "return json.decode(string.rep('[', 1e5)).x",
+    "local t = {} for i = 1, 1e5 do t = {t} end return t",
+    "return (string.format('%99999d', 1))",
+    "return unpack({}, 1, 1e8)",
+    "local t = {} for i = 1, 1e4 do t[i] = i end while true do next(t) end",
+    "setmetatable(_G, {__index = function() while true do end end}) return nothing",
+    "string.rep = nil return ('x'):rep(3)",
+    "error(setmetatable({}, {__tostring = function() while true do end end}))",
+];
+
+#[test]
+fn every_attack_ends_in_an_error() {
+    for attack in ATTACKS {
+        let began = Instant::now();
+        let ended = Script::compile("attack.lua", attack).and_then(|script| script.call_within(&[], SCARCE));
+        let error = ended.expect_err(attack);
+        eprintln!("{:>6} ms  {attack}\n           {error}", began.elapsed().as_millis());
+        assert!(began.elapsed() < Duration::from_secs(8), "{attack}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn hostile_sources_do_not_compile() {
+    for source in [
+        "return ".to_owned() + &"(".repeat(100_000),
+        "return ".to_owned() + &"{".repeat(100_000),
+        "do ".repeat(100_000),
+        "\u{1b}Lua".to_owned(),
+        "\0\u{1}\u{2}".to_owned(),
+        "return '".to_owned(),
+    ] {
+        let error = Script::compile("hostile.lua", &source).expect_err("refused");
+        assert!(error.message.len() < 1000, "{error}");
+    }
+}
+
+#[test]
+fn a_verdict_does_not_change() {
+    for attack in ["while true do end", "local t = {} while true do t[#t + 1] = {} end"] {
+        let script = Script::compile("attack.lua", attack).expect("compiles");
+        let mut verdicts: Vec<_> = (0..3).map(|_| script.call_within(&[], SCARCE).expect_err(attack)).collect();
+        verdicts.dedup();
+        assert_eq!(verdicts.len(), 1, "{verdicts:?}");
+    }
+}
