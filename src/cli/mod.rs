@@ -7,6 +7,10 @@
 mod answer;
 mod completions;
 mod explain;
+mod plans;
+mod progress;
+mod render;
+mod repository;
 mod world;
 
 use std::ffi::OsString;
@@ -46,6 +50,7 @@ pub struct Arguments {
 enum Command {
     Completions(completions::Args),
     Explain(explain::Args),
+    Render(render::Args),
 }
 
 impl Command {
@@ -53,6 +58,7 @@ impl Command {
         match self {
             Self::Completions(args) => completions::run(args, world),
             Self::Explain(args) => explain::run(args, world),
+            Self::Render(args) => render::run(args, world),
         }
     }
 }

@@ -10,7 +10,7 @@ pub mod states;
 mod text;
 mod validate;
 
-pub use text::{PlanError, digest, from_text, to_text};
+pub use text::{PlanError, digest, document, from_text, to_text};
 pub use validate::validate;
 
 /// The API version of a plan.

@@ -75,7 +75,16 @@ pub fn digest(spec: &PlanSpec) -> String {
 
 /// Returns the plan as YAML, with its digest.
 pub fn to_text(plan: &Plan) -> String {
-    yaml::write(&Written {
+    yaml::write(&written(plan))
+}
+
+/// Returns the object that the text holds.
+pub fn document(plan: &Plan) -> Value {
+    serde_json::to_value(written(plan)).unwrap_or_default()
+}
+
+fn written(plan: &Plan) -> Written<'_> {
+    Written {
         api_version: API_VERSION,
         kind: KIND,
         metadata: WrittenMetadata {
@@ -84,7 +93,7 @@ pub fn to_text(plan: &Plan) -> String {
             annotations: Annotations { digest: digest(&plan.spec), substitute: "disabled", sync_options: "ServerSideApply=true" },
         },
         spec: &plan.spec,
-    })
+    }
 }
 
 /// Returns the plan that a text holds.

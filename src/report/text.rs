@@ -23,6 +23,20 @@ pub fn text(plans: &[PlanReport<'_>], colors: Colors) -> String {
 }
 
 fn one(text: &mut String, report: &PlanReport<'_>, colors: Colors) {
+    let bold = Style::new().bold();
+    text.push_str(&headline(report, colors));
+    // The way back repeats what the ways forward say.
+    let forward = report.transitions.iter().filter(|transition| transition.to != "baseline" && !transition.diff.is_empty());
+    for transition in forward {
+        let arrow = format!("{} → {}", transition.from, transition.to);
+        let _ = writeln!(text, "\n{}", colors.paint(bold, one_line(&arrow)));
+        text.push_str(&colored(&transition.diff, colors));
+    }
+}
+
+/// The release in a few lines, its steps, and who rewrote which object.
+fn headline(report: &PlanReport<'_>, colors: Colors) -> String {
+    let mut text = String::new();
     let plan = report.plan;
     let bold = Style::new().bold();
     let dim = Style::new().dimmed();
@@ -43,11 +57,7 @@ fn one(text: &mut String, report: &PlanReport<'_>, colors: Colors) {
         }
         let _ = write!(text, "\n{}", table(&rows, colors));
     }
-    for transition in report.transitions.iter().filter(|transition| !transition.diff.is_empty()) {
-        let arrow = format!("{} → {}", transition.from, transition.to);
-        let _ = writeln!(text, "\n{}", colors.paint(bold, one_line(&arrow)));
-        text.push_str(&colored(&transition.diff, colors));
-    }
+    text
 }
 
 /// One row a step, with what it changes; then the end.

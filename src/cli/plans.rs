@@ -1,0 +1,128 @@
+//! Renders the Rollouts that were asked for, side by side, and keeps their order.
+
+use rayon::prelude::*;
+
+use crate::discover;
+use crate::model::{Catalog, Finding, ObjectRef, Originals, Plan, Rollout, Source};
+use crate::plan;
+use crate::render::{self, Inputs, Rendered, Scripts};
+
+use super::progress::Progress;
+use super::repository::{Base, Repository};
+
+/// Which Rollouts are asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Selection {
+    /// Of this environment only.
+    pub(super) environment: Option<String>,
+    /// This one only: environment where given, namespace, name.
+    pub(super) rollout: Option<(Option<String>, String, String)>,
+    /// Only those that the change concerns.
+    pub(super) is_changed_only: bool,
+}
+
+/// A plan and where it belongs.
+pub(super) struct Planned<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) plan: Plan,
+}
+
+impl Selection {
+    /// Whether some Rollouts of the repository may be left out.
+    pub(super) fn is_partial(&self, repository: &Repository) -> bool {
+        self.environment.is_some() || self.rollout.is_some() || self.is_changed_only || !repository.scope.is_empty()
+    }
+
+    fn wants(&self, catalog: &Catalog, rollout: &Rollout, repository: &Repository) -> bool {
+        let is_in_scope = crate::config::is_inside(&rollout.place.path, &repository.scope);
+        let is_named = self.rollout.as_ref().is_none_or(|(environment, namespace, name)| {
+            environment.as_ref().is_none_or(|environment| *environment == catalog.environment)
+                && *namespace == rollout.namespace
+                && *name == rollout.reference.name
+        });
+        is_in_scope && is_named && self.environment.as_ref().is_none_or(|environment| *environment == catalog.environment)
+    }
+}
+
+/// The plans in the order of environments, namespaces and names, and what their readers should know.
+pub(super) fn plans<'a>(repository: &'a Repository, selection: &Selection, progress: &Progress) -> (Vec<Planned<'a>>, Vec<Finding>) {
+    let all = repository.head.catalogs.iter().flat_map(|catalog| catalog.rollouts.iter().map(move |rollout| (catalog, rollout)));
+    let wanted: Vec<_> = all.filter(|(catalog, rollout)| selection.wants(catalog, rollout, repository)).collect();
+    progress.expect(wanted.len());
+    let scripts = Scripts::default();
+    let one = |(catalog, rollout): &(&'a Catalog, &'a Rollout)| {
+        let outcome = one(catalog, rollout, repository.base.as_ref(), selection, &scripts);
+        progress.one_done();
+        outcome
+    };
+    let outcomes: Vec<(Option<Plan>, Vec<Finding>)> = wanted.par_iter().map(one).collect();
+    let mut plans = Vec::new();
+    let mut findings = Vec::new();
+    for ((catalog, _), (plan, found)) in wanted.iter().zip(outcomes) {
+        plans.extend(plan.map(|plan| Planned { catalog, plan }));
+        findings.extend(found);
+    }
+    (plans, findings)
+}
+
+fn one(catalog: &Catalog, rollout: &Rollout, base: Option<&Base>, selection: &Selection, scripts: &Scripts) -> (Option<Plan>, Vec<Finding>) {
+    let (head, mut findings) = discover::originals(catalog, rollout);
+    let before = base.and_then(|base| base.discovery.catalogs.iter().find(|before| before.environment == catalog.environment));
+    let originals = before.map(|before| discover::originals(before, rollout).0);
+    if selection.is_changed_only {
+        let is_same = before.zip(originals.as_ref()).is_some_and(|(before, originals)| {
+            is_same_rollout(catalog, before, rollout) && is_same(&head, originals) && is_served_alike(catalog, before, &head)
+        });
+        if is_same {
+            return (None, Vec::new());
+        }
+    }
+    let bytes = base.and_then(|base| base.plan(&catalog.environment, &rollout.namespace, &rollout.reference.name));
+    let previous = match bytes.map(plan::from_text).transpose() {
+        Ok(previous) => previous,
+        Err(error) => {
+            let message = format!("the plan at the base cannot be read and is not used: {error}");
+            findings.push(Finding::warning("base-plan-unreadable", message).about(format!("Rollout {}/{}", rollout.namespace, rollout.reference.name)));
+            None
+        }
+    };
+    let inputs = Inputs { rollout, catalog, head: &head, base: originals.as_ref(), previous: previous.as_ref(), scripts };
+    match render::plan(&inputs) {
+        Ok(Rendered { plan, findings: found }) => {
+            findings.extend(found);
+            findings.extend(plan::size::check(&plan));
+            (Some(plan), findings)
+        }
+        Err(found) => {
+            findings.extend(found);
+            (None, findings)
+        }
+    }
+}
+
+/// Whether the Rollout itself is as it was.
+fn is_same_rollout(now: &Catalog, before: &Catalog, rollout: &Rollout) -> bool {
+    let reference = &rollout.reference;
+    let object = ObjectRef::new(&reference.api_version, &reference.kind, &rollout.namespace, &reference.name);
+    let manifests = |catalog: &'_ Catalog| -> Vec<_> {
+        let start = catalog.sources.partition_point(|source| source.object < object);
+        let named = catalog.sources[start..].iter().take_while(|source| source.object == object);
+        named.map(|source| source.manifest.clone()).collect()
+    };
+    manifests(now) == manifests(before)
+}
+
+fn is_same(now: &Originals, before: &Originals) -> bool {
+    let gateways = |originals: &Originals| originals.gateways.iter().map(|(_, source)| source.clone()).collect::<Vec<_>>();
+    let same = |now: Option<&Source>, before: Option<&Source>| now.map(|source| &source.manifest) == before.map(|source| &source.manifest);
+    let (now_gateways, before_gateways) = (gateways(now), gateways(before));
+    same(now.workload.as_deref(), before.workload.as_deref())
+        && same(now.service.as_deref(), before.service.as_deref())
+        && same(now.autoscaler.as_deref(), before.autoscaler.as_deref())
+        && now_gateways.len() == before_gateways.len()
+        && now_gateways.iter().zip(&before_gateways).all(|(now, before)| same(now.as_deref(), before.as_deref()))
+}
+
+fn is_served_alike(now: &Catalog, before: &Catalog, originals: &Originals) -> bool {
+    originals.gateways.iter().all(|(reference, _)| now.gateway(reference) == before.gateway(reference))
+}

@@ -1,0 +1,281 @@
+//! `rollout render`: the main job. The plans of a repository, for people, for programs, and as files to commit.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::ValueEnum;
+use serde_json::Value;
+
+use crate::disk::{self, Difference, Former};
+use crate::files::Files;
+use crate::model::{Finding, Position, Severity};
+use crate::plan;
+use crate::report::{self, PlanReport, count};
+use crate::tree;
+
+use super::plans::{self, Planned, Selection};
+use super::repository::{self, Question, Repository};
+use super::{Answer, Failure, World, progress};
+
+/// Computes the plan of each release: the manifests of every step, against the base of this branch
+///
+/// Reads the YAML of a folder, finds its Rollouts, and shows step by step what a release changes. Nothing is written
+/// unless `--out` is given, and no cluster is asked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rollout render                          what this branch releases
+  rollout render deploy --base v1.4.0     what has changed in `deploy` since a tag
+  rollout render after --base-dir before  two folders, without git
+  rollout render --out                    write the plans where they belong
+  rollout render --check                  in CI: are the committed plans up to date?
+  rollout render --format json | jq '.findings[]'
+  kustomize build prod | rollout render - --base-dir rendered-before.yaml")]
+pub(super) struct Args {
+    /// The folder or file to read; `-` reads a stream of manifests
+    #[arg(default_value = ".", value_name = "PATH")]
+    path: String,
+
+    /// Compare with this git revision [default: where this branch parts from origin/$GITHUB_BASE_REF, else from origin's main branch]
+    #[arg(long, value_name = "REV", conflicts_with = "base_dir")]
+    base: Option<String>,
+
+    /// Compare with the manifests of this folder or file
+    #[arg(long, value_name = "PATH")]
+    base_dir: Option<Utf8PathBuf>,
+
+    /// Write the plans; without a folder, to the output folders of `.rollout.yaml`, else to `rollouts`
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "the flag may have a value, which clap reads as this")]
+    out: Option<Option<Utf8PathBuf>>,
+
+    /// Write nothing; say which plans are not what the manifests say
+    #[arg(long)]
+    check: bool,
+
+    /// Only Rollouts whose objects differ from the base
+    #[arg(long)]
+    changed: bool,
+
+    /// Only this Rollout
+    #[arg(long, value_name = "[ENV:]NAMESPACE/NAME", value_parser = rollout_name)]
+    rollout: Option<(Option<String>, String, String)>,
+
+    /// Only this environment of `.rollout.yaml`
+    #[arg(long = "env", value_name = "ENV")]
+    environment: Option<String>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// From which findings on the answer is no
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    fail_on: FailOn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tables and diffs for people
+    Text,
+    /// One report with `.plans[]` and `.findings[]`
+    Json,
+    /// A stream of RolloutPlan objects
+    Yaml,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Errors only
+    Error,
+    /// Warnings too
+    Warning,
+    /// No finding at all
+    Never,
+}
+
+/// Renders, writes or compares, and reports.
+pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
+    let repository = repository::read(args.question(), world)?;
+    let selection =
+        Selection { environment: args.environment.clone(), rollout: args.rollout.clone(), is_changed_only: args.changed };
+    args.check_selection(&repository)?;
+    let (reports, mut findings) = progress::during(world, |progress| {
+        let (planned, found) = plans::plans(&repository, &selection, progress);
+        let mut findings = repository.findings.clone();
+        findings.extend_from_slice(&repository.head.findings);
+        findings.extend(found);
+        (planned.into_iter().map(|planned| args.report(planned)).collect::<Vec<_>>(), findings)
+    });
+    if repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
+        findings.push(nothing_found(&repository));
+    }
+    let summary = if args.check || args.out.is_some() {
+        args.settle(&reports, &repository, &selection, &world.directory, &mut findings)?
+    } else {
+        String::new()
+    };
+    findings.sort();
+    findings.dedup();
+    let plans: Vec<PlanReport<'_>> = reports.iter().map(Reported::view).collect();
+    let data = match args.format {
+        Format::Text => report::text(&plans, world.stdout_colors),
+        Format::Json => report::json(&plans, &findings),
+        Format::Yaml => report::yaml(&plans),
+    };
+    world.stdout.write_all(data.as_bytes())?;
+    world.stdout.flush()?;
+    world.stderr.write_all(report::findings(&findings, &repository.files, world.stderr_colors).as_bytes())?;
+    world.stderr.write_all(summary.as_bytes())?;
+    Ok(args.answer(&findings))
+}
+
+/// A plan with all that reports tell of it.
+struct Reported<'a> {
+    planned: Planned<'a>,
+    path: String,
+    digest: String,
+    text: String,
+    document: Value,
+    transitions: Vec<report::Transition>,
+}
+
+impl Reported<'_> {
+    fn view(&self) -> PlanReport<'_> {
+        PlanReport {
+            environment: &self.planned.catalog.environment,
+            path: self.path.clone(),
+            plan: &self.planned.plan,
+            digest: self.digest.clone(),
+            text: self.text.clone(),
+            document: self.document.clone(),
+            transitions: self.transitions.clone(),
+        }
+    }
+}
+
+impl Args {
+    fn question(&self) -> Question<'_> {
+        let out = self.out.as_ref().and_then(Option::as_deref);
+        Question { path: &self.path, base: self.base.as_deref(), base_dir: self.base_dir.as_deref(), out }
+    }
+
+    /// Refuses names that nothing has, unless a fault of the files may be the reason.
+    fn check_selection(&self, repository: &Repository) -> Result<(), Failure> {
+        let catalogs = &repository.head.catalogs;
+        let wanted = self.environment.as_ref().or_else(|| self.rollout.as_ref().and_then(|(environment, ..)| environment.as_ref()));
+        if let Some(wanted) = wanted.filter(|wanted| !catalogs.iter().any(|catalog| catalog.environment == **wanted)) {
+            let names: Vec<_> = catalogs.iter().map(|catalog| catalog.environment.as_str()).filter(|name| !name.is_empty()).collect();
+            let known = if names.is_empty() { "there is no `.rollout.yaml` that names any".into() } else { format!("there are: {}", names.join(", ")) };
+            return Err(format!("no environment is called `{wanted}`; {known}").into());
+        }
+        let Some((_, namespace, name)) = &self.rollout else { return Ok(()) };
+        let mut rollouts = catalogs.iter().flat_map(|catalog| &catalog.rollouts);
+        let is_faultless = !repository.head.findings.iter().any(|finding| finding.severity == Severity::Error);
+        if is_faultless && !rollouts.any(|rollout| rollout.namespace == *namespace && rollout.reference.name == *name) {
+            let names = catalogs.iter().flat_map(|catalog| &catalog.rollouts).take(10);
+            let names: Vec<_> = names.map(|rollout| format!("{}/{}", rollout.namespace, rollout.reference.name)).collect();
+            let known = if names.is_empty() { "none was found".into() } else { format!("there are: {}", names.join(", ")) };
+            return Err(format!("no Rollout is called `{namespace}/{name}`; {known}").into());
+        }
+        Ok(())
+    }
+
+    /// Computes only what will be shown.
+    fn report<'a>(&self, planned: Planned<'a>) -> Reported<'a> {
+        let text = if self.format == Format::Yaml { plan::to_text(&planned.plan) } else { String::new() };
+        let transitions = if self.format == Format::Text { tree::transitions(&planned.plan) } else { Vec::new() };
+        let document = if self.format == Format::Json { plan::document(&planned.plan) } else { Value::Null };
+        let folder = tree::directory(&planned.catalog.output, &planned.catalog.environment, &planned.plan).unwrap_or_default();
+        Reported { path: format!("{folder}/plan.yaml"), digest: plan::digest(&planned.plan.spec), planned, text, document, transitions }
+    }
+
+    /// Writes the trees, or finds what differs; returns what to tell at the end.
+    fn settle(
+        &self,
+        reports: &[Reported<'_>],
+        repository: &Repository,
+        selection: &Selection,
+        directory: &std::path::Path,
+        findings: &mut Vec<Finding>,
+    ) -> Result<String, Failure> {
+        let mut trees: BTreeMap<String, Files> = BTreeMap::new();
+        for environment in &repository.config.environments {
+            trees.entry(environment.output.clone()).or_default();
+        }
+        for Reported { planned, .. } in reports {
+            let tree = trees.entry(planned.catalog.output.clone()).or_default();
+            for (path, bytes) in tree::files("", &planned.catalog.environment, &planned.plan)?.iter() {
+                tree.insert(path, bytes.clone());
+            }
+        }
+        // A Rollout that cannot be rendered today keeps the plan that it has.
+        let is_whole = !selection.is_partial(repository) && !findings.iter().any(|finding| finding.severity == Severity::Error);
+        let mut summary = String::new();
+        for (output, files) in &trees {
+            let is_rendered = |folder: &str| files.get(&format!("{folder}/plan.yaml")).is_some();
+            let is_stale = |former: &Former<'_>| former.is_ours() && (is_whole || is_rendered(former.folder));
+            let root = repository.elsewhere.clone().unwrap_or_else(|| repository.root.join(output));
+            if self.check {
+                for stale in disk::compare_tree(&root, files, &is_stale)? {
+                    findings.push(stale_finding(output, &stale.path, stale.difference));
+                }
+            } else {
+                let written = disk::write_tree(&root, files, &is_stale)?;
+                let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
+                let (new, gone) = (count(written.written.len(), "file"), count(written.removed.len(), "file"));
+                summary.push_str(&format!("wrote {new}, removed {gone}, left {} as they were in `{shown}`\n", written.unchanged));
+            }
+        }
+        Ok(summary)
+    }
+
+    fn answer(&self, findings: &[Finding]) -> Answer {
+        let is_no = findings.iter().any(|finding| match self.fail_on {
+            FailOn::Error => finding.severity == Severity::Error,
+            FailOn::Warning => finding.severity <= Severity::Warning,
+            FailOn::Never => false,
+        });
+        if is_no { Answer::No } else { Answer::Yes }
+    }
+}
+
+fn stale_finding(output: &str, path: &str, difference: Difference) -> Finding {
+    let message = match difference {
+        Difference::Missing => "the plan's file is not there",
+        Difference::Different => "the file is not what the manifests say now",
+        Difference::Extra => "the file belongs to no plan any more",
+    };
+    let place = Position { line: 1, column: 1 };
+    Finding::error("plan-stale", message).at(&format!("{output}/{path}"), place).help("run `rollout render --out`, and commit what it writes")
+}
+
+fn nothing_found(repository: &Repository) -> Finding {
+    let counts = &repository.head.counts;
+    let message = format!("no Rollout was found in {}", count(counts.files, "file"));
+    Finding::warning("no-rollouts", message).help("name the folder that holds them: `rollout render FOLDER`")
+}
+
+fn rollout_name(text: &str) -> Result<(Option<String>, String, String), String> {
+    let (environment, rest) = text.rsplit_once(':').map_or((None, text), |(environment, rest)| (Some(environment.to_owned()), rest));
+    match rest.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+            Ok((environment, namespace.to_owned(), name.to_owned()))
+        }
+        _ => Err("a Rollout is named as `namespace/name` or `environment:namespace/name`".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rollout_name;
+
+    #[test]
+    fn a_rollout_is_named_by_namespace_and_name() {
+        assert_eq!(rollout_name("prod/shop"), Ok((None, "prod".into(), "shop".into())));
+        assert_eq!(rollout_name("eu:prod/shop"), Ok((Some("eu".into()), "prod".into(), "shop".into())));
+        for text in ["shop", "/shop", "prod/", "a/b/c", ""] {
+            assert!(rollout_name(text).is_err(), "{text}");
+        }
+    }
+}

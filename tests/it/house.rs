@@ -1,0 +1,249 @@
+//! What holds the house up: who may import whom, that every test is compiled, and that every script has cases.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A room, and the rooms that it may import. A new room gets a line here.
+const IMPORTS: &[(&str, &[&str])] = &[
+    ("cases", &["model", "files", "yaml", "discover", "render", "diff"]),
+    ("config", &["model", "files", "yaml"]),
+    ("diff", &["model", "yaml"]),
+    ("digest", &[]),
+    ("discover", &["model", "files", "yaml", "config", "digest"]),
+    ("disk", &["files"]),
+    ("files", &[]),
+    ("git", &["files"]),
+    ("lua", &[]),
+    ("model", &[]),
+    ("plan", &["model", "files", "yaml", "digest"]),
+    ("render", &["model", "lua", "digest"]),
+    ("report", &["model", "files", "yaml", "diff", "cases", "digest"]),
+    ("tree", &["model", "files", "plan", "diff", "report"]),
+    ("yaml", &["model"]),
+];
+
+/// Rooms that may import every other.
+const ABOVE_ALL: &[&str] = &["cli", "lib", "main"];
+
+/// A crate, and the one room that may name it.
+const OWNED: &[(&str, &[&str])] = &[
+    ("annotate_snippets", &["report"]),
+    ("clap", &["cli"]),
+    ("full_moon", &["lua"]),
+    ("git2", &["git"]),
+    ("ignore", &["disk"]),
+    ("libyaml_safer", &["yaml"]),
+    ("mlua", &["lua"]),
+    ("serde_json_canonicalizer", &["digest"]),
+    ("sha2", &["digest"]),
+    ("similar", &["diff"]),
+    ("tempfile", &["disk"]),
+    ("walkdir", &["disk"]),
+];
+
+#[test]
+fn rooms_import_only_what_lies_below_them() {
+    let table: BTreeMap<&str, &[&str]> = IMPORTS.iter().copied().collect();
+    let mut faults = Vec::new();
+    for file in sources("src") {
+        let room = room_of(&file);
+        if ABOVE_ALL.contains(&room.as_str()) {
+            continue;
+        }
+        let Some(allowed) = table.get(room.as_str()) else {
+            faults.push(format!("{}: the room `{room}` is not in the table", file.display()));
+            continue;
+        };
+        for import in imports(&text_of(&file)) {
+            if import != room && !allowed.contains(&import.as_str()) {
+                faults.push(format!("{}: `{room}` may not import `{import}`", file.display()));
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn a_crate_is_named_in_its_own_room_only() {
+    let mut faults = Vec::new();
+    for file in sources("src") {
+        let room = room_of(&file);
+        let text = code_of(&text_of(&file));
+        for (name, rooms) in OWNED {
+            if !rooms.contains(&room.as_str()) && has_word_path(&text, name) {
+                faults.push(format!("{}: `{name}` belongs to {rooms:?}", file.display()));
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn every_source_file_and_test_file_is_compiled() {
+    let mut faults = Vec::new();
+    for (folder, roots) in [("src", &["lib.rs", "main.rs"][..]), ("tests/it", &["main.rs"][..])] {
+        for file in sources(folder) {
+            let is_root = file.parent() == Some(&root().join(folder)) && roots.contains(&name_of(&file).as_str());
+            if !is_root && !is_declared(&file) {
+                faults.push(format!("{}: no `mod` names it", file.display()));
+            }
+        }
+    }
+    let strays = fs::read_dir(root().join("tests")).expect("the folder of tests").flatten();
+    let strays = strays.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "rs"));
+    faults.extend(strays.map(|entry| format!("{}: tests live in tests/it", entry.path().display())));
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn every_gateway_has_a_script_a_declaration_and_ten_cases() {
+    let mut faults = Vec::new();
+    for script in files_below(&root().join("lua_configuration")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "lua")) {
+        let folder = script.parent().expect("a script lies in a folder");
+        let shown = folder.strip_prefix(root()).unwrap_or(folder).display();
+        if !folder.join("gateway.yaml").is_file() {
+            faults.push(format!("{shown}: no gateway.yaml"));
+        }
+        let cases = files_below(&folder.join("testdata")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "yaml"));
+        let cases: usize = cases.map(|path| expectations(&text_of(&path))).sum();
+        if cases < 10 {
+            faults.push(format!("{shown}: {cases} cases, which is less than 10"));
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn every_code_of_a_finding_is_explained() {
+    let explained: BTreeSet<&str> = rollout::report::codes::CODES.iter().map(|(code, _)| *code).collect();
+    let mut missing = BTreeSet::new();
+    for file in sources("src") {
+        for code in codes(&code_of(&text_of(&file))) {
+            if !explained.contains(code.as_str()) {
+                missing.insert(format!("{code} ({})", file.strip_prefix(root()).unwrap_or(&file).display()));
+            }
+        }
+    }
+    assert_eq!(missing, BTreeSet::new(), "explain these in src/report/codes.rs");
+}
+
+/// Literals of the shape of a code, where code makes findings: `Finding::error("code", …)`, `refuse("code", …)`.
+fn codes(text: &str) -> BTreeSet<String> {
+    let makers = ["error(", "warning(", "note(", "refuse(", "fault(", "find(", "finding(", "report(", "warn(", "Code = "];
+    let mut codes = BTreeSet::new();
+    for maker in makers {
+        for (start, _) in text.match_indices(maker) {
+            let rest = text[start + maker.len()..].trim_start();
+            let Some((code, _)) = rest.strip_prefix('"').and_then(|rest| rest.split_once('"')) else { continue };
+            let is_code = code.contains('-') && code.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-');
+            if is_code {
+                codes.insert(code.to_owned());
+            }
+        }
+    }
+    codes
+}
+
+/// Cases of a file in the format of script cases: one for each expected state.
+fn expectations(text: &str) -> usize {
+    let documents = text.split("\n---");
+    documents
+        .map(|document| {
+            let after = document.split_once("\nexpected:").map_or("", |(_, after)| after);
+            let list = after.lines().skip(1).take_while(|line| line.is_empty() || line.starts_with([' ', '-', '#']));
+            let indents: Vec<usize> = list.filter(|line| line.trim_start().starts_with("- ")).map(|line| line.len() - line.trim_start().len()).collect();
+            let least = indents.iter().min().copied().unwrap_or_default();
+            indents.iter().filter(|indent| **indent == least).count()
+        })
+        .sum()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folder: &str) -> Vec<PathBuf> {
+    files_below(&root().join(folder)).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files.sort();
+    files
+}
+
+fn text_of(path: &Path) -> String {
+    fs::read_to_string(path).expect("a text of this repository")
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned()
+}
+
+/// The part of the path below `src`, without `.rs`.
+fn room_of(path: &Path) -> String {
+    let below = path.strip_prefix(root().join("src")).expect("a source file");
+    let first = below.components().next().expect("a path has parts").as_os_str().to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// What is compiled into the product: comments gone, and tests too, which may use whatever proves something.
+fn code_of(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// The rooms that a file's `crate::…` paths name.
+fn imports(text: &str) -> BTreeSet<String> {
+    let code = code_of(text);
+    let mut rooms = BTreeSet::new();
+    for (start, path) in code.match_indices("crate::") {
+        let rest = &code[start + path.len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            let mut depth = 0;
+            let mut word = String::new();
+            for character in group.chars() {
+                match character {
+                    '{' => depth += 1,
+                    '}' if depth == 0 => break,
+                    '}' => depth -= 1,
+                    ',' if depth == 0 => rooms.extend(first_word(&std::mem::take(&mut word))),
+                    other if depth == 0 => word.push(other),
+                    _ => {}
+                }
+            }
+            rooms.extend(first_word(&word));
+        } else {
+            rooms.extend(first_word(rest));
+        }
+    }
+    rooms
+}
+
+fn first_word(text: &str) -> Option<String> {
+    let word: String = text.trim_start().chars().take_while(|character| character.is_ascii_alphanumeric() || *character == '_').collect();
+    (!word.is_empty()).then_some(word)
+}
+
+/// Whether `name::` stands there as a path of its own.
+fn has_word_path(text: &str, name: &str) -> bool {
+    text.match_indices(&format!("{name}::")).any(|(start, _)| {
+        text[..start].chars().next_back().is_none_or(|before| !before.is_ascii_alphanumeric() && before != '_' && before != ':')
+    })
+}
+
+/// Whether the file's parent module says `mod name;`.
+fn is_declared(file: &Path) -> bool {
+    let (name, folder) = match name_of(file).as_str() {
+        "mod.rs" => (file.parent().map(name_of).unwrap_or_default(), file.parent().and_then(Path::parent)),
+        other => (other.trim_end_matches(".rs").to_owned(), file.parent()),
+    };
+    let Some(folder) = folder else { return false };
+    let parents = [folder.join("mod.rs"), folder.join("lib.rs"), folder.join("main.rs"), folder.with_extension("rs")];
+    parents.iter().filter(|parent| parent.is_file()).any(|parent| text_of(parent).lines().any(|line| line.trim().ends_with(&format!("mod {name};"))))
+}
