@@ -65,7 +65,13 @@ pub(super) fn plans<'a>(repository: &'a Repository, selection: &Selection, progr
     (plans, findings)
 }
 
-fn one(catalog: &Catalog, rollout: &Rollout, base: Option<&Base>, selection: &Selection, scripts: &Scripts) -> (Option<Plan>, Vec<Finding>) {
+fn one(
+    catalog: &Catalog,
+    rollout: &Rollout,
+    base: Option<&Base>,
+    selection: &Selection,
+    scripts: &Scripts,
+) -> (Option<Plan>, Vec<Finding>) {
     let (head, mut findings) = discover::originals(catalog, rollout);
     let before = base.and_then(|base| base.discovery.catalogs.iter().find(|before| before.environment == catalog.environment));
     let originals = before.map(|before| discover::originals(before, rollout).0);
@@ -82,7 +88,10 @@ fn one(catalog: &Catalog, rollout: &Rollout, base: Option<&Base>, selection: &Se
         Ok(previous) => previous,
         Err(error) => {
             let message = format!("the plan at the base cannot be read and is not used: {error}");
-            findings.push(Finding::warning("base-plan-unreadable", message).about(format!("Rollout {}/{}", rollout.namespace, rollout.reference.name)));
+            findings.push(
+                Finding::warning("base-plan-unreadable", message)
+                    .about(format!("Rollout {}/{}", rollout.namespace, rollout.reference.name)),
+            );
             None
         }
     };

@@ -1,6 +1,7 @@
 //! `rollout render`: the main job. The plans of a repository, for people, for programs, and as files to commit.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::ValueEnum;
@@ -36,7 +37,7 @@ pub(super) struct Args {
     #[arg(default_value = ".", value_name = "PATH")]
     path: String,
 
-    /// Compare with this git revision [default: where this branch parts from origin/$GITHUB_BASE_REF, else from origin's main branch]
+    /// Compare with this git revision [default: where this branch parts from `origin/$GITHUB_BASE_REF`, else from origin's main branch]
     #[arg(long, value_name = "REV", conflicts_with = "base_dir")]
     base: Option<String>,
 
@@ -97,8 +98,7 @@ enum FailOn {
 /// Renders, writes or compares, and reports.
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
     let repository = repository::read(args.question(), world)?;
-    let selection =
-        Selection { environment: args.environment.clone(), rollout: args.rollout.clone(), is_changed_only: args.changed };
+    let selection = Selection { environment: args.environment.clone(), rollout: args.rollout.clone(), is_changed_only: args.changed };
     args.check_selection(&repository)?;
     let (reports, mut findings) = progress::during(world, |progress| {
         let (planned, found) = plans::plans(&repository, &selection, progress);
@@ -166,7 +166,11 @@ impl Args {
         let wanted = self.environment.as_ref().or_else(|| self.rollout.as_ref().and_then(|(environment, ..)| environment.as_ref()));
         if let Some(wanted) = wanted.filter(|wanted| !catalogs.iter().any(|catalog| catalog.environment == **wanted)) {
             let names: Vec<_> = catalogs.iter().map(|catalog| catalog.environment.as_str()).filter(|name| !name.is_empty()).collect();
-            let known = if names.is_empty() { "there is no `.rollout.yaml` that names any".into() } else { format!("there are: {}", names.join(", ")) };
+            let known = if names.is_empty() {
+                "there is no `.rollout.yaml` that names any".into()
+            } else {
+                format!("there are: {}", names.join(", "))
+            };
             return Err(format!("no environment is called `{wanted}`; {known}").into());
         }
         let Some((_, namespace, name)) = &self.rollout else { return Ok(()) };
@@ -224,7 +228,7 @@ impl Args {
                 let written = disk::write_tree(&root, files, &is_stale)?;
                 let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
                 let (new, gone) = (count(written.written.len(), "file"), count(written.removed.len(), "file"));
-                summary.push_str(&format!("wrote {new}, removed {gone}, left {} as they were in `{shown}`\n", written.unchanged));
+                let _ = writeln!(summary, "wrote {new}, removed {gone}, left {} as they were in `{shown}`", written.unchanged);
             }
         }
         Ok(summary)
@@ -247,7 +251,9 @@ fn stale_finding(output: &str, path: &str, difference: Difference) -> Finding {
         Difference::Extra => "the file belongs to no plan any more",
     };
     let place = Position { line: 1, column: 1 };
-    Finding::error("plan-stale", message).at(&format!("{output}/{path}"), place).help("run `rollout render --out`, and commit what it writes")
+    Finding::error("plan-stale", message)
+        .at(&format!("{output}/{path}"), place)
+        .help("run `rollout render --out`, and commit what it writes")
 }
 
 fn nothing_found(repository: &Repository) -> Finding {

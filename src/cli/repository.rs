@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use crate::config::{self, Config};
 use crate::discover::{self, Discovery, Documents};
@@ -40,11 +40,14 @@ pub(super) struct Repository {
     pub(super) elsewhere: Option<Utf8PathBuf>,
 }
 
+/// Plans as bytes, by environment, namespace and name.
+type Plans = BTreeMap<(String, String, String), Vec<u8>>;
+
 /// The repository before the change.
 pub(super) struct Base {
     pub(super) discovery: Discovery,
     /// The plans it held, by environment, namespace and name.
-    plans: BTreeMap<(String, String, String), Vec<u8>>,
+    plans: Plans,
 }
 
 impl Base {
@@ -92,11 +95,12 @@ fn spot(path: &str, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot,
     }
     let git = git::Repository::discover(&path)?;
     // The environments are the repository's; a folder of it only says which Rollouts are asked for.
-    if let Some(repository) = &git {
-        if let Some(scope) = repository.prefix_of(&path).filter(|scope| !scope.is_empty() && repository.root().join(config::NAME).is_file()) {
-            let root = repository.root().to_owned();
-            return Ok(Spot { reading: disk::read(&root)?, root, scope, git });
-        }
+    if let Some(repository) = &git
+        && let Some(scope) = repository.prefix_of(&path).filter(|scope| !scope.is_empty())
+        && repository.root().join(config::NAME).is_file()
+    {
+        let root = repository.root().to_owned();
+        return Ok(Spot { reading: disk::read(&root)?, root, scope, git });
     }
     Ok(Spot { root: path, reading: reading?, scope: String::new(), git })
 }
@@ -107,7 +111,7 @@ fn redirect(config: &mut Config, root: &Utf8Path, out: &Utf8Path) -> Option<Utf8
     match out.strip_prefix(root) {
         Ok(below) if !below.as_str().is_empty() => {
             for environment in &mut config.environments {
-                environment.output = below.as_str().to_owned();
+                below.as_str().clone_into(&mut environment.output);
             }
             None
         }
@@ -156,7 +160,7 @@ fn base(
 
 type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, Failure> + 'a;
 
-fn plans(head: &Discovery, read: &mut Read<'_>) -> Result<BTreeMap<(String, String, String), Vec<u8>>, Failure> {
+fn plans(head: &Discovery, read: &mut Read<'_>) -> Result<Plans, Failure> {
     let mut plans = BTreeMap::new();
     for catalog in &head.catalogs {
         for rollout in &catalog.rollouts {
@@ -172,7 +176,8 @@ fn plans(head: &Discovery, read: &mut Read<'_>) -> Result<BTreeMap<(String, Stri
 }
 
 fn no_base(why: &str) -> Finding {
-    Finding::note("no-base", format!("{why}: plans are previews")).help("say what to compare with: `--base REVISION` or `--base-dir FOLDER`")
+    Finding::note("no-base", format!("{why}: plans are previews"))
+        .help("say what to compare with: `--base REVISION` or `--base-dir FOLDER`")
 }
 
 /// What could not be read, as far as a user should know.
@@ -198,11 +203,11 @@ fn normal(path: &Utf8Path) -> Utf8PathBuf {
     let mut normal = Utf8PathBuf::new();
     for component in path.components() {
         match component {
-            camino::Utf8Component::CurDir => {}
-            camino::Utf8Component::ParentDir => {
+            Utf8Component::CurDir => {}
+            Utf8Component::ParentDir => {
                 normal.pop();
             }
-            other => normal.push(other),
+            Utf8Component::Prefix(_) | Utf8Component::RootDir | Utf8Component::Normal(_) => normal.push(component),
         }
     }
     normal

@@ -136,7 +136,8 @@ fn codes(text: &str) -> BTreeSet<String> {
         for (start, _) in text.match_indices(maker) {
             let rest = text[start + maker.len()..].trim_start();
             let Some((code, _)) = rest.strip_prefix('"').and_then(|rest| rest.split_once('"')) else { continue };
-            let is_code = code.contains('-') && code.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-');
+            let is_code = code.contains('-')
+                && code.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-');
             if is_code {
                 codes.insert(code.to_owned());
             }
@@ -152,7 +153,8 @@ fn expectations(text: &str) -> usize {
         .map(|document| {
             let after = document.split_once("\nexpected:").map_or("", |(_, after)| after);
             let list = after.lines().skip(1).take_while(|line| line.is_empty() || line.starts_with([' ', '-', '#']));
-            let indents: Vec<usize> = list.filter(|line| line.trim_start().starts_with("- ")).map(|line| line.len() - line.trim_start().len()).collect();
+            let indents: Vec<usize> =
+                list.filter(|line| line.trim_start().starts_with("- ")).map(|line| line.len() - line.trim_start().len()).collect();
             let least = indents.iter().min().copied().unwrap_or_default();
             indents.iter().filter(|indent| **indent == least).count()
         })
@@ -245,5 +247,8 @@ fn is_declared(file: &Path) -> bool {
     };
     let Some(folder) = folder else { return false };
     let parents = [folder.join("mod.rs"), folder.join("lib.rs"), folder.join("main.rs"), folder.with_extension("rs")];
-    parents.iter().filter(|parent| parent.is_file()).any(|parent| text_of(parent).lines().any(|line| line.trim().ends_with(&format!("mod {name};"))))
+    parents
+        .iter()
+        .filter(|parent| parent.is_file())
+        .any(|parent| text_of(parent).lines().any(|line| line.trim().ends_with(&format!("mod {name};"))))
 }

@@ -11,5 +11,6 @@
 mod disk;
 mod git;
 mod golden;
+mod house;
 mod scripts;
 mod yaml_properties;
