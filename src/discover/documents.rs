@@ -103,7 +103,7 @@ fn read_again(files: Files, config: &Config, before: Option<&Documents>) -> Docu
     let records: Vec<Record> = entries.par_iter().with_min_len(64).zip(firsts).map(second).collect();
     let counts = count(&records);
     let records = entries.iter().map(|(path, _)| (*path).to_owned()).zip(records).collect();
-    Documents { records, wanted, counts, files }
+    Documents { files, records, wanted, counts }
 }
 
 fn count(records: &[Record]) -> Counts {
@@ -146,20 +146,23 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, k
         Ok(_) | Err(_) => return skipped(Skip::Binary, Vec::new()),
     };
     let mut pass = Pass::default();
-    if text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS) {
+    if is_read_first(text) {
         pass = parse(path, text, config, wanted::is_first);
     }
     Record { skip: None, first: Arc::new(pass), second: Arc::default() }
 }
 
+fn is_read_first(text: &str) -> bool {
+    text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS)
+}
+
 fn second_pass(path: &str, bytes: &[u8], config: &Config, wanted: &Wanted) -> Pass {
     let Ok(text) = std::str::from_utf8(bytes) else { return Pass::default() };
-    let mut pass = parse(path, text, config, |text| !wanted::is_first(text) && wanted.is_needed(text));
-    if text.contains(rollout::GROUP) && yaml::split(text).is_err() {
-        // The first pass has said so.
-        pass = Pass::default();
+    if yaml::split(text).is_err() {
+        // The first pass has said so, if it is worth saying.
+        return Pass { unparsable: usize::from(!is_read_first(text)), ..Pass::default() };
     }
-    pass
+    parse(path, text, config, |text| !wanted::is_first(text) && wanted.is_needed(text))
 }
 
 fn parse(path: &str, text: &str, config: &Config, is_needed: impl Fn(&str) -> bool) -> Pass {
@@ -167,7 +170,7 @@ fn parse(path: &str, text: &str, config: &Config, is_needed: impl Fn(&str) -> bo
     let documents = match yaml::split(text) {
         Ok(documents) => documents,
         Err(error) => {
-            pass.fault(path, text, error);
+            pass.fault(path, text, &error);
             return pass;
         }
     };
@@ -177,14 +180,14 @@ fn parse(path: &str, text: &str, config: &Config, is_needed: impl Fn(&str) -> bo
         match yaml::read(raw) {
             Ok(Some(document)) => pass.sources.extend(lists::sources(document, path, namespace)),
             Ok(None) => {}
-            Err(error) => pass.fault(path, raw.text, error),
+            Err(error) => pass.fault(path, raw.text, &error),
         }
     }
     pass
 }
 
 impl Pass {
-    fn fault(&mut self, path: &str, text: &str, error: yaml::ReadError) {
+    fn fault(&mut self, path: &str, text: &str, error: &yaml::ReadError) {
         self.unparsable += 1;
         let is_template = text.contains("{{");
         if text.contains(rollout::GROUP) || !is_template {

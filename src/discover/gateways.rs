@@ -79,7 +79,8 @@ fn texts<'a>(files: &'a Files, folder: &str, findings: &mut Vec<Finding>) -> BTr
     let mut texts = BTreeMap::new();
     for (path, bytes) in files.iter().filter(|(path, _)| is_inside(path, folder)) {
         let name = &path[folder.len() + 1..];
-        if !(name.ends_with(".lua") || name.ends_with(DECLARATION)) || name.split('/').any(|part| part == "testdata") {
+        let is_script = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "lua");
+        if !(is_script || name.ends_with(DECLARATION)) || name.split('/').any(|part| part == "testdata") {
             continue;
         }
         match std::str::from_utf8(bytes) {

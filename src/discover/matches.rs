@@ -21,7 +21,7 @@ pub(super) const HEADERS_ONLY: &[&str] = &["headers"];
 /// The step's matches; `known` says which conditions its API version has.
 pub(super) fn read(step: &Node<'_>, known: &[&str], findings: &mut Vec<Finding>) -> Vec<Match> {
     let elements = step.list("matches", findings);
-    if let (Some(list), true) = (step.child("matches"), elements.len() > MOST_MATCHES) {
+    if let (Some(list), true) = (step.child("matches"), known == ALL && elements.len() > MOST_MATCHES) {
         let message = format!("a step has at most {MOST_MATCHES} matches, not {}", elements.len());
         findings.push(list.error("matches-too-many", message).help("one regular expression can stand for several values"));
     }
@@ -34,8 +34,8 @@ fn one(element: &Node<'_>, known: &[&str], findings: &mut Vec<Finding>) -> Optio
         return None;
     }
     let path = if known == ALL { path(element, findings) } else { None };
-    let headers = named(element, "headers", LONGEST_HEADER, findings);
-    let query_params = if known == ALL { named(element, "queryParams", LONGEST_PARAMETER, findings) } else { Vec::new() };
+    let headers = named(element, "headers", LONGEST_HEADER, known == ALL, findings);
+    let query_params = if known == ALL { named(element, "queryParams", LONGEST_PARAMETER, true, findings) } else { Vec::new() };
     if element.value.as_object().is_some_and(serde_json::Map::is_empty) {
         let finding = element.warning("match-empty", "a match without conditions takes every request");
         findings.push(finding.help("name a header: `headers: [{name: version, value: canary}]`"));
@@ -115,7 +115,8 @@ fn is_path_text(mut bytes: &[u8]) -> bool {
     }
 }
 
-fn named(element: &Node<'_>, key: &str, longest: usize, findings: &mut Vec<Finding>) -> Vec<NamedMatch> {
+/// In v1beta1 a name stands for one condition only: `is_keyed`.
+fn named(element: &Node<'_>, key: &str, longest: usize, is_keyed: bool, findings: &mut Vec<Finding>) -> Vec<NamedMatch> {
     let elements = limited(element, key, findings);
     let mut read: Vec<NamedMatch> = Vec::new();
     for node in elements {
@@ -131,7 +132,7 @@ fn named(element: &Node<'_>, key: &str, longest: usize, findings: &mut Vec<Findi
             }
         };
         let Some(header) = header(&node, longest, findings) else { continue };
-        if read.iter().any(|earlier| earlier.name == header.name) {
+        if is_keyed && read.iter().any(|earlier| earlier.name == header.name) {
             findings.push(twice(&node, key, &header.name));
         }
         read.push(NamedMatch { kind, name: header.name, value: header.value });

@@ -11,8 +11,8 @@ pub(super) enum Sniffed<'a> {
     Nothing,
 }
 
-/// Looks at the lines of one document.
-pub(super) fn sniff(text: &str) -> Sniffed<'_> {
+/// Looks at the lines of one document; no further than to a kind that is not `wanted`.
+pub(super) fn sniff(text: &str, wanted: impl Fn(&str) -> bool) -> Sniffed<'_> {
     let mut root: Option<usize> = None;
     let mut kind = None;
     let mut name = None;
@@ -37,7 +37,8 @@ pub(super) fn sniff(text: &str) -> Sniffed<'_> {
             match key {
                 "kind" if kind.is_some() => return Sniffed::Unclear,
                 "kind" => match plain(value) {
-                    Some(text) => kind = Some(text),
+                    Some(text) if wanted(text) => kind = Some(text),
+                    Some(text) => return Sniffed::Object { kind: text, name: None },
                     None => return Sniffed::Unclear,
                 },
                 "metadata" if value.is_empty() => metadata = Some(None),
@@ -101,7 +102,7 @@ mod tests {
 
     #[track_caller]
     fn case(text: &str, expected: &Sniffed<'_>) {
-        assert_eq!(sniff(text), *expected, "{text}");
+        assert_eq!(sniff(text, |_| true), *expected, "{text}");
     }
 
     fn object<'a>(kind: &'a str, name: &'a str) -> Sniffed<'a> {

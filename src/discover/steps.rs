@@ -7,18 +7,15 @@ use crate::model::{Finding, Pause, Replicas, Strategy};
 /// The largest share of pods that Kruise lets a step with traffic have, when new pods take the place of old ones.
 const PARTITION_LIMIT: u8 = 50;
 
-/// More steps than anyone approves, and few enough for a plan of bearable size.
-const MOST_STEPS: usize = 50;
-
-/// The elements of `steps`.
-pub(super) fn elements<'a>(strategy: &Node<'a>, findings: &mut Vec<Finding>) -> Vec<Node<'a>> {
+/// The elements of `steps`, of which there are at most `most`.
+pub(super) fn elements<'a>(strategy: &Node<'a>, most: usize, findings: &mut Vec<Finding>) -> Vec<Node<'a>> {
     let steps = strategy.list("steps", findings);
     let list = strategy.child("steps");
     if steps.is_empty() && list.as_ref().is_none_or(|list| list.value.is_array()) {
         let at = list.unwrap_or_else(|| strategy.clone());
         findings.push(at.error("steps-empty", "a release needs at least one step").help("`steps: [{replicas: 1, traffic: 20%}]`"));
-    } else if let (Some(list), true) = (list, steps.len() > MOST_STEPS) {
-        findings.push(list.error("steps-too-many", format!("a release has at most {MOST_STEPS} steps, not {}", steps.len())));
+    } else if let (Some(list), true) = (list, steps.len() > most) {
+        findings.push(list.error("steps-too-many", format!("a release has at most {most} steps, not {}", steps.len())));
         return Vec::new();
     }
     steps
@@ -27,20 +24,17 @@ pub(super) fn elements<'a>(strategy: &Node<'a>, findings: &mut Vec<Finding>) -> 
 /// The step's `replicas`, if it says any and they make sense.
 pub(super) fn replicas(step: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Replicas> {
     let node = step.child("replicas")?;
-    match Replicas::try_from(node.value) {
-        Ok(replicas) => Some(replicas),
-        Err(_) => {
-            let message = format!("`replicas` is a number of at least 1 or a percentage from 1% to 100%, not {}", node.written());
-            let finding = node.error("step-replicas-invalid", message);
-            let digits =
-                node.value.as_str().filter(|text| !text.is_empty() && text.len() < 5 && text.bytes().all(|byte| byte.is_ascii_digit()));
-            findings.push(match digits {
-                Some(digits) => finding.help(format!("a number without quotes, or a percentage: `{digits}` or `{digits}%`")),
-                None => finding,
-            });
-            None
-        }
+    let replicas = Replicas::try_from(node.value).ok();
+    if replicas.is_none() {
+        let message = format!("`replicas` is a number of at least 1 or a percentage from 1% to 100%, not {}", node.written());
+        let finding = node.error("step-replicas-invalid", message);
+        let is_number = |text: &&str| (1..5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        findings.push(match node.value.as_str().filter(is_number) {
+            Some(digits) => finding.help(format!("a number without quotes, or a percentage: `{digits}` or `{digits}%`")),
+            None => finding,
+        });
     }
+    replicas
 }
 
 /// What ends the step.

@@ -9,6 +9,8 @@ use crate::model::{Finding, Reference, Replicas, Step, Strategy, Traffic, Weight
 
 const ROLLING_STYLE: &str = "rollouts.kruise.io/rolling-style";
 const CANARY: &[&str] = &["steps", "trafficRoutings", "failureThreshold", "patchPodTemplateMetadata", "disableGenerateCanaryService"];
+/// The API sets no limit: this one keeps plans bearable.
+const MOST_STEPS: usize = 500;
 const STEP: &[&str] = &["weight", "replicas", "matches", "requestHeaderModifier", "pause"];
 
 /// What the object says; absent when it cannot be understood. Every fault is a finding.
@@ -79,7 +81,7 @@ fn read_steps(canary: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -
     let mut replicas = Vec::new();
     let mut before: Option<i64> = None;
     let has_routing = canary.child("trafficRoutings").is_some_and(|routings| routings.elements().next().is_some());
-    for node in steps::elements(canary, findings) {
+    for node in steps::elements(canary, MOST_STEPS, findings) {
         if !node.is_map("steps", STEP, newer_step, findings) {
             continue;
         }

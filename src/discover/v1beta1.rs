@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::node::Node;
 use super::rollout::{Spec, style_of};
 use super::{fields, matches, reference, rollout, routing, steps};
-use crate::model::{Finding, Pause, Replicas, Step, Strategy, Traffic, Weight};
+use crate::model::{Finding, Pause, PodMetadata, Replicas, Step, Strategy, Traffic, Weight};
 
 /// What the object says; absent when it cannot be understood. Every fault is a finding.
 pub(super) fn read(root: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Spec> {
@@ -52,7 +52,7 @@ pub(super) fn read(root: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Spec>
         findings.push(finding.help("write `trafficRoutings` here"));
     }
     let routing = routing::read(&node, findings);
-    let pod_metadata = if is_blue_green { Default::default() } else { rollout::pod_metadata(&node, findings) };
+    let pod_metadata = if is_blue_green { PodMetadata::default() } else { rollout::pod_metadata(&node, findings) };
     let steps = read_steps(&node, style, findings);
     Some(Spec { workload: workload?, strategy: style, steps, routing, pod_metadata, is_disabled })
 }
@@ -67,12 +67,13 @@ const CANARY: &[&str] = &[
     "disableGenerateCanaryService",
 ];
 const BLUE_GREEN: &[&str] = &["steps", "trafficRoutings", "failureThreshold", "trafficRoutingRef", "disableGenerateCanaryService"];
+const MOST_STEPS: usize = 50;
 const STEP: &[&str] = &["replicas", "traffic", "matches", "requestHeaderModifier", "pause"];
 
 fn read_steps(strategy: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut read = Vec::new();
     let mut replicas = Vec::new();
-    for node in steps::elements(strategy, findings) {
+    for node in steps::elements(strategy, MOST_STEPS, findings) {
         if !node.is_map("steps", STEP, older_step, findings) {
             continue;
         }
@@ -109,7 +110,7 @@ fn pods(node: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Replicas> {
 
 fn traffic(node: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -> Option<Weight> {
     let written = node.child("traffic")?;
-    let least = if style == Strategy::BlueGreen { 0 } else { 1 };
+    let least = i64::from(style != Strategy::BlueGreen);
     let percent = written.value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|digits| digits.parse::<i64>().ok());
     let weight = percent.filter(|percent| *percent >= least).and_then(|percent| Weight::try_from(percent).ok());
     if weight.is_none() {

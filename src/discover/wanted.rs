@@ -60,7 +60,7 @@ impl Wanted {
         if self.kinds.is_empty() {
             return false;
         }
-        match sniff(text) {
+        match sniff(text, |kind| self.kinds.contains(kind) || kind.ends_with("List")) {
             Sniffed::Nothing => false,
             Sniffed::Object { kind, name: Some(name) } if !kind.ends_with("List") => self.has(kind, name, text),
             Sniffed::Object { kind, name: None } if !kind.ends_with("List") => self.kinds.contains(kind),
@@ -87,7 +87,7 @@ pub(super) fn is_first(text: &str) -> bool {
     if !text.contains(super::rollout::GROUP) && !text.contains(SCRIPTS) {
         return false;
     }
-    match sniff(text) {
+    match sniff(text, |_| false) {
         Sniffed::Object { kind, name: _ } => matches!(kind, "Rollout" | "TrafficRouting" | "ConfigMap") || kind.ends_with("List"),
         Sniffed::Unclear => true,
         // Broken enough to have lost its kind: a parser says what is wrong with it.
