@@ -326,7 +326,9 @@ impl<'a> Renderer<'a> {
         if let Some(clone) = &routed.gateway.clone {
             self.read.push(head);
             let object = self.keys.key(manifest.api_version(), manifest.kind(), &traffic::clone_name(clone, manifest.name()));
-            self.paths.add(&object, "");
+            if rewritten.iter().any(Option::is_some) {
+                self.paths.add(&object, "");
+            }
             let steps = rewritten.into_iter().map(|value| Some(self.versions.add(&object, value?, Vec::new()))).collect();
             return GatewayStates { object, role, accepted, baseline: None, target: None, steps };
         }

@@ -12,5 +12,6 @@ mod disk;
 mod git;
 mod golden;
 mod house;
+mod render;
 mod scripts;
 mod yaml_properties;

@@ -1,0 +1,257 @@
+//! What holds for every plan, whatever the Rollout: each way ends in the state it names, and nothing is left over.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rollout::model::{
+    Catalog, Gateway, GatewayClone, GatewayRef, HeaderModifierSupport, Manifest, Match, MatchKind, MatchSupport, NamedMatch, Originals,
+    Pause, Place, Places, Plan, PodMetadata, Position, Reference, Replicas, Role, Rollout, Routing, ScriptOrigin, ScriptSource, Source,
+    Step, Strategy, Traffic, Weight, WeightSupport,
+};
+use rollout::plan;
+use rollout::render::{self, Inputs, Scripts};
+use serde_json::{Value, json};
+
+/// Sends a share, or what matches, to the canary Service.
+const ROUTE: &str = "
+local spec = obj.data.spec
+if obj.matches then
+  table.insert(spec.rules, { to = obj.canaryService, matches = obj.matches })
+else
+  table.insert(spec.rules, { to = obj.canaryService, weight = obj.canaryWeight })
+end
+return { spec = spec, labels = obj.data.labels, annotations = obj.data.annotations }";
+
+const DEFINITION: &str = "
+local spec = obj.data.spec
+spec.subsets = { { name = 'canary' } }
+return { spec = spec, labels = obj.data.labels, annotations = obj.data.annotations }";
+
+const INGRESS: &str = "
+local annotations = obj.annotations or {}
+annotations.weight = obj.weight
+return annotations";
+
+fn place() -> Place {
+    Place { path: "app.yaml".into(), position: Position { line: 1, column: 1 } }
+}
+
+fn source(value: Value) -> Arc<Source> {
+    let manifest = Manifest::try_from(value).expect("a manifest");
+    let object = manifest.object_ref("prod");
+    Arc::new(Source { manifest, object, path: "app.yaml".into(), places: Places::default(), remarks: Vec::new() })
+}
+
+fn workload(image: &str) -> Arc<Source> {
+    source(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop"},
+        "spec": {
+            "replicas": 10,
+            "selector": {"matchLabels": {"app": "shop"}},
+            "template": {"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [{"name": "shop", "image": image}]}},
+        },
+    }))
+}
+
+fn originals(image: &str, gateways: &[GatewayRef], is_autoscaled: bool) -> Originals {
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}, "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]}});
+    let autoscaler = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "shop"}, "spec": {"maxReplicas": 20}});
+    let object = |reference: &GatewayRef| {
+        source(json!({
+            "apiVersion": reference.api_version, "kind": reference.kind, "metadata": {"name": reference.name},
+            "spec": {"rules": [{"to": "shop"}, {"to": "other"}]},
+        }))
+    };
+    Originals {
+        workload: Some(workload(image)),
+        service: Some(source(service)),
+        gateways: gateways.iter().map(|reference| (reference.clone(), Some(object(reference)))).collect(),
+        autoscaler: is_autoscaled.then(|| source(autoscaler)),
+    }
+}
+
+fn reference(kind: &str, api_version: &str, ingress_class: Option<&str>) -> GatewayRef {
+    GatewayRef {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        name: "shop".into(),
+        ingress_class: ingress_class.map(str::to_owned),
+        place: place(),
+    }
+}
+
+fn gateway(name: &str, text: &str, role: Role, clone: Option<GatewayClone>) -> (String, Gateway) {
+    let both = vec![MatchKind::Exact, MatchKind::RegularExpression];
+    let gateway = Gateway {
+        script: ScriptSource { name: name.into(), text: text.into(), origin: ScriptOrigin::Shipped },
+        role,
+        paths: Vec::new(),
+        weights: Some(WeightSupport { lists: Vec::new(), sum: None }),
+        matches: MatchSupport { headers: both, with_weight: true, ..MatchSupport::default() },
+        header_modifier: HeaderModifierSupport::Always,
+        accepted: None,
+        clone,
+        limits: Vec::new(),
+    };
+    (name.to_owned(), gateway)
+}
+
+fn catalog() -> Catalog {
+    let clone = GatewayClone {
+        suffix: "-canary".into(),
+        fields: vec!["rules".into()],
+        service_names: vec!["/spec/rules/*/to".into()],
+        dropped_annotations: Vec::new(),
+    };
+    let mut gateways = vec![
+        gateway("example.io/Route", ROUTE, Role::Route, None),
+        gateway("example.io/Subsets", DEFINITION, Role::Definition, None),
+        gateway("trafficrouting_ingress/plain", INGRESS, Role::Route, Some(clone)),
+    ];
+    gateways.sort_by(|one, other| one.0.cmp(&other.0));
+    Catalog { gateways, ..Catalog::default() }
+}
+
+fn references() -> Vec<GatewayRef> {
+    vec![
+        reference("Route", "example.io/v1", None),
+        reference("Subsets", "example.io/v1", None),
+        reference("Ingress", "networking.k8s.io/v1", Some("plain")),
+    ]
+}
+
+fn rollout(steps: Vec<Step>, gateways: Vec<GatewayRef>, grace_seconds: u32, is_subset_mode: bool) -> Rollout {
+    let named = |api_version: &str, kind: &str| Reference { api_version: api_version.into(), kind: kind.into(), name: "shop".into() };
+    Rollout {
+        reference: named("rollouts.kruise.io/v1beta1", "Rollout"),
+        namespace: "prod".into(),
+        place: place(),
+        workload: named("apps/v1", "Deployment"),
+        strategy: Strategy::Canary,
+        steps,
+        routing: Some(Routing { service: "shop".into(), grace_seconds, gateways, is_subset_mode, place: place() }),
+        pod_metadata: PodMetadata::default(),
+        is_disabled: false,
+        deadline: None,
+    }
+}
+
+fn step(replicas: Replicas, weight: Option<u8>, is_matching: bool, pause: Pause) -> Step {
+    let header = NamedMatch { kind: MatchKind::Exact, name: "version".into(), value: "canary".into() };
+    let matches = if is_matching { vec![Match { headers: vec![header], ..Match::default() }] } else { Vec::new() };
+    let weight = weight.and_then(|weight| Weight::try_from(i64::from(weight)).ok());
+    Step { replicas, traffic: Traffic { weight, matches }, header_modifier: None, pause, place: place() }
+}
+
+fn any_step() -> impl Strategy_<Value = Step> {
+    let replicas = prop_oneof![(1..=20_u32).prop_map(Replicas::Count), (1..=100_u8).prop_map(Replicas::Percent)];
+    let pause = prop_oneof![Just(Pause::Approval), (0..600_u32).prop_map(Pause::Seconds)];
+    (replicas, prop::option::of(0..=100_u8), any::<bool>(), pause)
+        .prop_map(|(replicas, weight, is_matching, pause)| step(replicas, weight, is_matching, pause))
+}
+
+use proptest::strategy::Strategy as Strategy_;
+
+#[track_caller]
+fn rendered(rollout: &Rollout, is_autoscaled: bool) -> Plan {
+    let gateways = &rollout.routing.as_ref().expect("routing").gateways;
+    let (base, head) = (originals("shop:1", gateways, is_autoscaled), originals("shop:2", gateways, is_autoscaled));
+    let (catalog, scripts) = (catalog(), Scripts::default());
+    let inputs = Inputs { rollout, catalog: &catalog, head: &head, base: Some(&base), previous: None, scripts: &scripts };
+    render::plan(&inputs).expect("a plan").plan
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_of_every_plan_ends_in_the_state_it_names(
+        steps in prop::collection::vec(any_step(), 1..6),
+        chosen in prop::sample::subsequence(references(), 1..=3),
+        grace in 0..5_u32,
+        is_subset_mode in any::<bool>(),
+        is_autoscaled in any::<bool>(),
+    ) {
+        let plan = rendered(&rollout(steps, chosen, grace, is_subset_mode), is_autoscaled);
+        prop_assert_eq!(plan::validate(&plan), Vec::<String>::new());
+        prop_assert_eq!(plan::states::check_ways(&plan), Vec::<String>::new());
+        let text = plan::to_text(&plan);
+        prop_assert_eq!(plan::from_text(text.as_bytes()).expect("what was written is read"), plan);
+    }
+}
+
+#[test]
+fn pods_come_before_routes_and_the_pin_before_pods() {
+    let steps = vec![step(Replicas::Percent(20), Some(20), false, Pause::Approval)];
+    let plan = rendered(&rollout(steps, references(), 3, false), false);
+    let order: Vec<String> = plan.spec.steps[0].stages.iter().flat_map(|stage| &stage.write).map(ToString::to_string).collect();
+    assert_eq!(
+        order,
+        ["Service/shop@2", "Deployment/shop-canary@1", "Service/shop-canary@1", "Subsets/shop@2", "Route/shop@2", "Ingress/shop-canary@1"]
+    );
+}
+
+#[test]
+fn on_success_the_stable_workload_takes_over_before_routes_are_restored() {
+    let steps = vec![step(Replicas::Percent(100), Some(100), false, Pause::Seconds(0))];
+    let plan = rendered(&rollout(steps, references(), 3, false), true);
+    let order: Vec<String> = plan
+        .spec
+        .finish
+        .iter()
+        .flat_map(|stage| stage.write.iter().map(ToString::to_string).chain(stage.remove.iter().map(|object| format!("-{object}"))))
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "Service/shop@1",
+            "Deployment/shop@2",
+            "Route/shop@1",
+            "-Ingress/shop-canary",
+            "Subsets/shop@1",
+            "-Service/shop-canary",
+            "-Deployment/shop-canary",
+            "HorizontalPodAutoscaler/shop@1"
+        ]
+    );
+}
+
+#[test]
+fn an_equal_template_is_a_preview() {
+    let rollout = rollout(vec![step(Replicas::Count(1), None, false, Pause::Approval)], references(), 0, false);
+    let head = originals("shop:1", &references(), false);
+    let (catalog, scripts) = (catalog(), Scripts::default());
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: Some(&head), previous: None, scripts: &scripts };
+    assert_eq!(render::plan(&inputs).expect("a plan").plan.spec.release, None);
+}
+
+#[test]
+fn a_plan_rendered_again_keeps_its_baseline_and_its_bytes() {
+    let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
+    let first = rendered(&rollout, false);
+    let head = originals("shop:2", &references(), false);
+    let (catalog, scripts) = (catalog(), Scripts::default());
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: Some(&head), previous: Some(&first), scripts: &scripts };
+    let again = render::plan(&inputs).expect("a plan").plan;
+    assert_eq!(plan::to_text(&again), plan::to_text(&first));
+    let next = originals("shop:3", &references(), false);
+    let inputs = Inputs { head: &next, ..inputs };
+    let next = render::plan(&inputs).expect("a plan").plan;
+    let image = |plan: &Plan, key: &rollout::model::VersionKey| {
+        plan.spec.objects[key]["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+    };
+    let before = next.spec.baseline.iter().find(|key| key.object().kind() == "Deployment").expect("the workload");
+    assert_eq!(image(&next, before), "shop:2");
+}
+
+#[test]
+fn a_script_that_changes_nothing_is_an_error_with_the_place_of_the_reference() {
+    let mut catalog = catalog();
+    catalog.gateways = vec![gateway("example.io/Route", "return obj.data", Role::Route, None)];
+    let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references()[..1].to_vec(), 0, false);
+    let head = originals("shop:2", &references()[..1], false);
+    let scripts = Scripts::default();
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: None, previous: None, scripts: &scripts };
+    let findings = render::plan(&inputs).expect_err("no plan");
+    assert!(findings.iter().any(|finding| finding.code == "script-result" && finding.place == Some(place())), "{findings:?}");
+}
