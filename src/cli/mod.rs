@@ -11,6 +11,7 @@ mod plans;
 mod progress;
 mod render;
 mod repository;
+mod test;
 mod world;
 
 use std::ffi::OsString;
@@ -51,6 +52,7 @@ enum Command {
     Completions(completions::Args),
     Explain(explain::Args),
     Render(render::Args),
+    Test(test::Args),
 }
 
 impl Command {
@@ -59,6 +61,7 @@ impl Command {
             Self::Completions(args) => completions::run(args, world),
             Self::Explain(args) => explain::run(args, world),
             Self::Render(args) => render::run(args, world),
+            Self::Test(args) => test::run(args, world),
         }
     }
 }

@@ -152,7 +152,7 @@ fn outcome(root: &Path, entry: &DirEntry) -> (Option<Found>, WalkState) {
             None => (Some((path, Err(Unread::UnreadableName))), WalkState::Skip),
         };
     }
-    if !is_wanted(root, entry) {
+    if !is_wanted(entry) {
         return (None, WalkState::Continue);
     }
     let result = match entry.file_type() {
@@ -170,11 +170,11 @@ fn outcome(root: &Path, entry: &DirEntry) -> (Option<Found>, WalkState) {
 }
 
 /// A folder linked from elsewhere is told of whatever its name; a file only where its name says that it matters.
-fn is_wanted(root: &Path, entry: &DirEntry) -> bool {
+fn is_wanted(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     let is_script_folder = || {
-        let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
-        below.components().any(|component| component.as_os_str() == OsStr::new("lua_configuration"))
+        // The root may itself lie inside of such a folder.
+        entry.path().components().any(|component| component.as_os_str() == OsStr::new("lua_configuration"))
     };
     is_file_read(&name, is_script_folder)
         || (entry.path_is_symlink() && is_entered(&name) && fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_dir()))

@@ -31,7 +31,7 @@ pub(super) fn is_file_read(name: &str, is_script_folder: impl Fn() -> bool) -> b
     }
     match name.rsplit_once('.') {
         Some((_, "yaml" | "yml" | "json")) => true,
-        Some((_, "lua")) => is_script_folder(),
+        Some((_, "lua")) => name == "trafficRouting.lua" || is_script_folder(),
         Some(_) | None => false,
     }
 }
@@ -42,9 +42,15 @@ mod tests {
 
     #[test]
     fn manifests_scripts_and_the_configuration_are_read() {
-        for path in
-            ["a.yaml", "x/y/b.yml", "c.json", ".rollout.yaml", "chart/Chart.yaml", "lua_configuration/group/Kind/trafficRouting.lua"]
-        {
+        for path in [
+            "a.yaml",
+            "x/y/b.yml",
+            "c.json",
+            ".rollout.yaml",
+            "chart/Chart.yaml",
+            "lua_configuration/group/Kind/trafficRouting.lua",
+            "Kind/trafficRouting.lua",
+        ] {
             assert!(is_read(path), "{path}");
         }
     }

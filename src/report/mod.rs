@@ -2,6 +2,7 @@
 //!
 //! What comes from a repository is escaped: no control character of a manifest reaches a terminal.
 
+mod cases;
 pub mod codes;
 mod failure;
 mod findings;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::model::Plan;
 
+pub use cases::{cases, cases_json};
 pub use failure::failure;
 pub use findings::{findings, sum};
 pub use json::{VERSION, json};
