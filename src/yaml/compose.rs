@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::BufReader;
 
-use libyaml_safer::{Encoding, Error, EventData, Mark, Parser};
+use libyaml_safer::{Encoding, Error, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 
 use super::{DEPTH_LIMIT, RawDocument, ReadError, guard};
 use crate::model::Position;
@@ -24,6 +24,8 @@ pub(super) struct Node {
     pub(super) kind: Kind,
     /// The index after the last node inside this one.
     pub(super) end: usize,
+    /// It has brackets or braces.
+    is_flow: bool,
     /// An alias may ask for it again, alone or with what is around it.
     pub(super) is_anchored: bool,
 }
@@ -64,6 +66,7 @@ pub(super) fn compose(raw: &RawDocument<'_>) -> Result<Nodes, ReadError> {
     loop {
         let event = parser.parse().map_err(|error| failure(&error))?;
         let position = at(event.start_mark);
+        let mut is_flow = false;
         let (kind, anchor, is_collection) = match event.data {
             EventData::StreamStart { .. } => continue,
             EventData::DocumentStart { version_directive, tag_directives, .. } => {
@@ -95,15 +98,26 @@ pub(super) fn compose(raw: &RawDocument<'_>) -> Result<Nodes, ReadError> {
                 }
                 Some(target) => (Kind::Alias { target: *target }, None, false),
             },
-            EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
+            EventData::Scalar { anchor, tag, value, plain_implicit, style, .. } => {
+                let is_in_brackets = open.last().and_then(|parent| nodes.get(*parent)).is_some_and(|parent| parent.is_flow);
+                if is_in_brackets && style == ScalarStyle::Plain && value.contains('?') {
+                    let message = "a `?` inside brackets without quotes, which kubectl refuses";
+                    return Err(ReadError::new(position, message));
+                }
                 (Kind::Scalar { text: value, tag, is_plain: plain_implicit }, anchor, false)
             }
-            EventData::SequenceStart { anchor, .. } => (Kind::Sequence, anchor, true),
-            EventData::MappingStart { anchor, .. } => (Kind::Mapping, anchor, true),
+            EventData::SequenceStart { anchor, style, .. } => {
+                is_flow = style == SequenceStyle::Flow;
+                (Kind::Sequence, anchor, true)
+            }
+            EventData::MappingStart { anchor, style, .. } => {
+                is_flow = style == MappingStyle::Flow;
+                (Kind::Mapping, anchor, true)
+            }
         };
         let node = nodes.len();
         let is_inside_anchor = open.last().and_then(|parent| nodes.get(*parent)).is_some_and(|parent| parent.is_anchored);
-        nodes.push(Node { position, kind, end: node + 1, is_anchored: anchor.is_some() || is_inside_anchor });
+        nodes.push(Node { position, kind, end: node + 1, is_flow, is_anchored: anchor.is_some() || is_inside_anchor });
         if is_collection {
             if open.len() >= DEPTH_LIMIT {
                 return Err(ReadError::new(position, format!("more than {DEPTH_LIMIT} levels of nesting")));

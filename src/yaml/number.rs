@@ -1,5 +1,7 @@
 //! Numbers as Go's `strconv` takes them, and as Go's JSON gives them on.
 
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
 
 /// What a number's text means.
@@ -52,19 +54,24 @@ fn float_key(float: f64) -> String {
 
 /// Reads what begins with a digit or a sign: an integer of any base, or a float.
 pub(super) fn parse(text: &str) -> Option<Numeral> {
-    let without_underscores;
-    let text = if text.contains('_') {
-        without_underscores = text.replace('_', "");
-        without_underscores.as_str()
-    } else {
-        text
-    };
+    let text = &without_underscores(text);
     signed(text).or_else(|| unsigned(text)).or_else(|| decimal(text)).or_else(|| late_binary(text))
 }
 
-/// Reads what begins with a point.
+/// Reads what begins with a point. Here an underscore has to stand between two digits.
 pub(super) fn parse_fraction(text: &str) -> Option<Numeral> {
-    decimal(text)
+    let is_misplaced = |window: &[u8]| match window {
+        [before, b'_', after] => !before.is_ascii_digit() || !after.is_ascii_digit(),
+        _ => false,
+    };
+    if text.ends_with('_') || text.as_bytes().windows(3).any(is_misplaced) {
+        return None;
+    }
+    decimal(&without_underscores(text))
+}
+
+fn without_underscores(text: &str) -> Cow<'_, str> {
+    if text.contains('_') { text.replace('_', "").into() } else { text.into() }
 }
 
 fn signed(text: &str) -> Option<Numeral> {
