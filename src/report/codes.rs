@@ -3,7 +3,245 @@
 //! Sorted by code. A test fails on a code of the source that is missing here.
 
 /// Codes and their explanations.
-pub const CODES: &[(&str, &str)] = &[];
+pub const CODES: &[(&str, &str)] = &[
+    (
+        "api-version-unknown",
+        "The Rollout has an API version that is not known.\n\nRollouts are read as `rollouts.kruise.io/v1beta1` and `v1alpha1`.",
+    ),
+    (
+        "autoscaler-several",
+        "Several autoscalers scale the same workload.\n\nThey overrule each other, in a release as at any other time. Keep one.",
+    ),
+    (
+        "autoscaler-too-old",
+        "The autoscaler's API version cannot keep pods during a release.\n\n`autoscaling/v2` has `behavior.scaleDown`, which a release needs to keep pods that carry traffic.",
+    ),
+    (
+        "base-plan-unreadable",
+        "The base holds a plan for this Rollout that cannot be read.\n\nIt is not used: the release starts from the manifests of the base. Render and commit the plan again.",
+    ),
+    (
+        "conditions-too-many",
+        "A match has more conditions than a request can be compared with.\n\nTake conditions out, or spread them over several matches.",
+    ),
+    (
+        "config-build",
+        "`.rollout.yaml` names a build that is not carried out yet.\n\nThe files in the environment's `path` are read as they stand. Pipe the output of the build into `rollout render -`.",
+    ),
+    (
+        "config-invalid",
+        "`.rollout.yaml` says something that has no meaning.\n\nIt holds `environments`, a list of `{name, path, output, namespace}`.",
+    ),
+    ("config-unreadable", "`.rollout.yaml` is no YAML.\n\nThe place is where reading stopped."),
+    (
+        "deadline-invalid",
+        "The annotation about a step's deadline cannot be read.\n\n`rollout.dev/step-deadline` is a duration such as `10m`, `rollout.dev/on-deadline` is `hold` or `abort`.",
+    ),
+    (
+        "deadline-missing",
+        "What happens at a deadline is said, but not when.\n\n`rollout.dev/on-deadline` does nothing without `rollout.dev/step-deadline`.",
+    ),
+    (
+        "field-type",
+        "A field has a value of another type than it takes.\n\nKubernetes would refuse the object, or Kruise would ignore the field.",
+    ),
+    (
+        "field-unknown",
+        "The object has a field that nobody reads.\n\nMost often a misspelled one, or one of the other API version: `weight` belongs to `v1alpha1`, `traffic: 20%` to `v1beta1`.",
+    ),
+    ("file-name-unreadable", "A file was skipped because its name is not UTF-8.\n\nRename the file if it holds a manifest."),
+    (
+        "file-too-large",
+        "A file was skipped because it is too large for a manifest.\n\nFiles of more than 4 MiB are not read. Split the file if it holds manifests.",
+    ),
+    ("file-unreadable", "The system refused to give a file.\n\nThe plans would be made without what it holds, so the answer is no."),
+    (
+        "gateway-invalid",
+        "A `gateway.yaml` says something that has no meaning.\n\nIt declares what a script can do: `role`, `paths`, `weights`, `matches`, `headerModifier`, `accepted`, `clone`, `limits`.",
+    ),
+    (
+        "gateway-named-twice",
+        "A Rollout names the same gateway object twice.\n\nTwo scripts would rewrite one object, each from the original. Take one reference out.",
+    ),
+    (
+        "gateway-object-missing",
+        "A gateway object that the Rollout names is not in the repository.\n\nReferences lead to the nearest object with that kind, name and namespace, within the environment.",
+    ),
+    (
+        "gateway-without-script",
+        "No script rewrites objects of this kind.\n\n`rollout gateways` lists the kinds that have one. Write your own as `lua_configuration/<group>/<Kind>/trafficRouting.lua`.",
+    ),
+    ("header-name", "A header's name is not one that HTTP allows.\n\nNames are letters, digits and some marks, without spaces and colons."),
+    ("header-value", "A header's value is not one that HTTP allows.\n\nValues have no control characters and no line ends."),
+    (
+        "match-empty",
+        "A match has no condition.\n\nIt would match every request. Write a header, a query parameter or a path, or take the match out.",
+    ),
+    (
+        "match-type",
+        "A match compares in a way that does not exist.\n\nHeaders and query parameters are compared by `Exact` or `RegularExpression`, paths also by `PathPrefix`.",
+    ),
+    ("matches-too-many", "A step has more matches than a gateway takes.\n\nTake matches out, or say the same with a regular expression."),
+    ("name-invalid", "A name is not one that Kubernetes allows.\n\nNames are small letters, digits, `-` and `.`."),
+    (
+        "name-taken",
+        "The release needs a name that another object of the repository has.\n\nA canary workload or Service is called after the stable one, with `-canary`. Rename the object in the way.",
+    ),
+    (
+        "name-too-long",
+        "A name gets too long with its ending.\n\n`-canary` is appended to names of Services and workloads, which may have 63 characters.",
+    ),
+    (
+        "name-twice",
+        "A match names the same header or parameter twice.\n\nAll conditions of a match must hold. Write a second match for the other value.",
+    ),
+    (
+        "namespace-default",
+        "An object says no namespace, and is taken to be in `default`.\n\nWrite `metadata.namespace`, or `namespace` in the environment of `.rollout.yaml`.",
+    ),
+    (
+        "no-base",
+        "There is nothing to compare the manifests with.\n\nWithout a base there is no release, only a preview of how one would go. `--base` names a revision, `--base-dir` a folder.",
+    ),
+    (
+        "no-rollouts",
+        "The files hold no Rollout.\n\nHelm templates and ignored files are not read. Render a chart first, and pipe it into `rollout render -`.",
+    ),
+    (
+        "not-rendered-yet",
+        "This style or kind of workload is not rendered yet.\n\nWhat works is a Deployment in Canary style: `enableExtraWorkloadForCanary: true`.",
+    ),
+    ("path-invalid", "A path to match does not begin with `/`, or cannot be a path.\n\nWrite it as it stands in a request."),
+    ("pause-negative", "A pause is shorter than nothing.\n\nWrite the seconds of the pause; no `duration` waits for an approval."),
+    (
+        "plan-large",
+        "The plan is so large that `kubectl apply` without `--server-side` fails.\n\nThe plan asks Argo CD for server-side apply by itself. The message names the largest object.",
+    ),
+    (
+        "plan-stale",
+        "A committed plan is not what the manifests say.\n\nRun `rollout render --out` and commit what it writes, so that what was reviewed is what is applied.",
+    ),
+    (
+        "plan-too-large",
+        "The plan is larger than an object in a cluster may be.\n\netcd takes objects up to 1.5 MiB. Fewer steps or smaller gateway objects make a smaller plan; the message names the largest object.",
+    ),
+    (
+        "reference-ambiguous",
+        "Several objects are equally near to the Rollout that names one.\n\nThe nearest file wins: the same folder, then upwards. Give every environment a folder in `.rollout.yaml`.",
+    ),
+    (
+        "release-without-change",
+        "The rollout id changed, but the pod template did not.\n\nThere are no new pods: the release completes at once.",
+    ),
+    (
+        "rolling-style",
+        "The annotation for the style has a value that does not exist.\n\n`rollouts.kruise.io/rolling-style` is `canary` or `partition`.",
+    ),
+    ("rollout-disabled", "The Rollout is disabled, so there is no plan.\n\n`spec.disabled: true` turns progressive delivery off."),
+    (
+        "rollout-in-output",
+        "A Rollout lies in the folder that plans are written to.\n\nNothing there is read as a manifest. Move the file, or choose another `output`.",
+    ),
+    (
+        "rollout-twice",
+        "Two Rollouts of one environment have the same name and namespace.\n\nThey would have one plan. Rename one, or give each its environment in `.rollout.yaml`.",
+    ),
+    (
+        "routing-class",
+        "The class of an ingress cannot be the name of a dialect.\n\n`classType: nginx` names the script `trafficrouting_ingress/nginx.lua`.",
+    ),
+    ("routing-empty", "A traffic routing names no object.\n\nNo request will go to the new version by weight or match."),
+    ("routing-gateway", "The `gateway` of a routing names no HTTPRoute.\n\nWrite `gateway: {httpRouteName: shop}`."),
+    (
+        "routing-grace",
+        "The grace period is shorter than nothing.\n\n`gracePeriodSeconds` is how long to wait after routes have changed; it is 3 by default.",
+    ),
+    ("routing-ingress", "The `ingress` of a routing has no name.\n\nWrite `ingress: {name: shop}`."),
+    ("routing-nothing", "A traffic routing says nothing about who routes.\n\nName an `ingress`, a `gateway` or `customNetworkRefs`."),
+    ("routing-ref-ignored", "The field `trafficRoutingRef` is read by nobody.\n\nWrite `trafficRoutings` in the strategy."),
+    ("routing-reference", "A reference to a gateway object is not complete.\n\nIt needs `apiVersion`, `kind` and `name`."),
+    ("routing-service", "A traffic routing names no Service.\n\nName the one whose pods the workload runs: `service: shop`."),
+    ("routing-several", "A Rollout has more than one traffic routing.\n\nOne routing has one Service and any number of gateway objects."),
+    ("routing-twice", "A routing names the same object twice.\n\nEvery object is rewritten once, from its original."),
+    ("script-fails", "A script stopped with an error.\n\nThe message has the script's line. `rollout test` runs the cases of a script."),
+    (
+        "script-result",
+        "A script returned an object that cannot be right.\n\nThe object must stay the same object, weights must sum up as declared, no rule of yours may get lost, and something must change when the step says so.",
+    ),
+    ("script-unreadable", "A script is no text.\n\nScripts are UTF-8."),
+    (
+        "service-missing",
+        "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",
+    ),
+    (
+        "service-selects-no-pods",
+        "The Service's selector does not fit the pods of the workload.\n\nTraffic through this Service never reaches the released pods.",
+    ),
+    ("service-without-selector", "The Service has no selector.\n\nPods of the two versions cannot be told apart through it."),
+    ("spec-missing", "The Rollout has no `spec`.\n\nIt needs `workloadRef` and `strategy`."),
+    (
+        "step-beyond-gateway",
+        "A step asks for more than the gateway can express.\n\nThe script was not run. `rollout gateways` lists what each can do; split the step, or name another gateway object.",
+    ),
+    (
+        "step-replicas-decreasing",
+        "A step has fewer pods than the step before.\n\nReleases only move forward; the way back is an abort or a jump.",
+    ),
+    ("step-replicas-invalid", "A step's replicas are neither a number nor a percentage.\n\nWrite `replicas: 1` or `replicas: 20%`."),
+    (
+        "step-replicas-missing",
+        "A step does not say how many pods it has.\n\nWrite `replicas`; in `v1alpha1`, a step with `weight` takes the same share of pods.",
+    ),
+    (
+        "step-replicas-partition",
+        "A step's pods and its traffic do not go together.\n\nIn Partition style all pods of the step carry traffic.",
+    ),
+    ("step-traffic-invalid", "A step's traffic is not a percentage.\n\nIn `v1beta1` write `traffic: 20%`."),
+    ("step-weight-decreasing", "A step sends less traffic to the new version than the step before.\n\nReleases only move forward."),
+    (
+        "step-weight-invalid",
+        "A step's weight is not a whole percentage from 0 to 100.\n\nWrite `weight: 20` in `v1alpha1`, `traffic: 20%` in `v1beta1`.",
+    ),
+    ("steps-empty", "The strategy has no steps.\n\nA release needs at least one."),
+    ("steps-too-many", "The strategy has more steps than a person can review.\n\nTake steps out."),
+    ("strategy-both", "The strategy is both canary and blue-green.\n\nTake one away."),
+    ("strategy-missing", "The Rollout has no strategy.\n\nWrite `strategy: {canary: {steps: [...]}}`."),
+    (
+        "traffic-routing-shared",
+        "The Rollout uses a TrafficRouting of its own kind, which is not read yet.\n\nWrite `trafficRoutings` in the Rollout.",
+    ),
+    (
+        "traffic-without-routing",
+        "A step splits traffic, but nobody routes it.\n\nWrite `trafficRoutings`, or take traffic and matches out of the steps.",
+    ),
+    (
+        "weight-beside-matches",
+        "A gateway cannot take matches and a weight in one step.\n\nThe matches are rendered and the weight is not. Make two steps of it.",
+    ),
+    (
+        "workload-missing",
+        "The workload that the Rollout names is not in the repository.\n\nReferences lead to the nearest object with that kind, name and namespace, within the environment.",
+    ),
+    (
+        "workload-reference",
+        "The Rollout does not say completely which workload it releases.\n\n`workloadRef` has `apiVersion`, `kind` and `name`; in `v1alpha1` it stands in `objectRef`.",
+    ),
+    ("workload-shared", "Two Rollouts release the same workload.\n\nEach would undo what the other does. Keep one."),
+    (
+        "workload-unsupported",
+        "The workload is of a kind that cannot be released.\n\nDeployments, StatefulSets, DaemonSets and the workloads of OpenKruise can; others with the label `rollouts.kruise.io/workload-type: statefulset`.",
+    ),
+    ("workload-without-pods", "The workload has no pod template.\n\nThere is nothing that a release could change."),
+    (
+        "yaml-duplicate-key",
+        "A map has the same key twice.\n\nThe last one counts for kubectl; other readers refuse the file. Take the others away.",
+    ),
+    (
+        "yaml-read-differently",
+        "A value means one thing to kubectl and another to kustomize.\n\nOld YAML reads `0644` as 420 and `on` as true. Put the value in quotes if it is a text.",
+    ),
+    ("yaml-unread", "A part of the file is read by nobody.\n\nSeparate documents with `---`."),
+];
 
 #[cfg(test)]
 mod tests {
