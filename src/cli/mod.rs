@@ -6,11 +6,15 @@
 
 mod answer;
 mod completions;
+mod diff;
 mod explain;
+mod plan_file;
 mod plans;
 mod progress;
 mod render;
 mod repository;
+mod schema;
+mod show;
 mod test;
 mod world;
 
@@ -50,18 +54,24 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Completions(completions::Args),
+    Diff(diff::Args),
     Explain(explain::Args),
     Render(render::Args),
     Test(test::Args),
+    Schema(schema::Args),
+    Show(show::Args),
 }
 
 impl Command {
     fn run(&self, world: &mut World<'_>) -> Result<Answer, Failure> {
         match self {
             Self::Completions(args) => completions::run(args, world),
+            Self::Diff(args) => diff::run(args, world),
             Self::Explain(args) => explain::run(args, world),
             Self::Render(args) => render::run(args, world),
             Self::Test(args) => test::run(args, world),
+            Self::Schema(args) => schema::run(args, world),
+            Self::Show(args) => show::run(args, world),
         }
     }
 }

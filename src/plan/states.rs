@@ -75,8 +75,8 @@ pub fn check_ways(plan: &Plan) -> Vec<String> {
         for state in around {
             let start = format!("in the middle of step {step}");
             expect(&mut wrong, &format!("abort {start}"), &play(state, &plan.abort), &baseline);
-            for lower in 1..step {
-                expect(&mut wrong, &format!("back to step {lower} {start}"), &play(state, jump(plan, step, lower)), &states[lower]);
+            for (lower, wanted) in states.iter().enumerate().take(step).skip(1) {
+                expect(&mut wrong, &format!("back to step {lower} {start}"), &play(state, jump(plan, step, lower)), wanted);
             }
             for half_aborted in prefixes(state, &plan.abort) {
                 expect(&mut wrong, &format!("abort once more, aborted {start}"), &play(&half_aborted, &plan.abort), &baseline);
@@ -85,8 +85,8 @@ pub fn check_ways(plan: &Plan) -> Vec<String> {
     }
     let last = states.last().unwrap_or(&baseline);
     expect(&mut wrong, "finish", &play(last, &plan.finish), &state_of(&plan.target));
-    for (stage, state) in prefixes(last, &plan.finish).iter().enumerate() {
-        let start = format!("{stage} of {} stages into finish", plan.finish.len());
+    for (played, state) in prefixes(last, &plan.finish).iter().enumerate() {
+        let start = format!("{played} of {} stages into finish", plan.finish.len());
         expect(&mut wrong, &format!("finish once more, {start}"), &play(state, &plan.finish), &state_of(&plan.target));
         for half_aborted in prefixes(state, &plan.abort_finish) {
             expect(&mut wrong, &format!("abortFinish, {start}"), &play(&half_aborted, &plan.abort_finish), &baseline);
@@ -105,9 +105,10 @@ fn whereabouts(plan: &PlanSpec, states: &[State]) -> Vec<BTreeSet<State>> {
     }
     // From the top down: what is left by an entry from above is in its turn a place to go down from.
     for upper in (2..states.len()).rev() {
-        for start in all[upper].clone() {
-            for lower in 1..upper {
-                all[lower].extend(prefixes(&start, &plan.steps[lower - 1].enter_from_above));
+        let (below, from) = all.split_at_mut(upper);
+        for start in &from[0] {
+            for (around, step) in below.iter_mut().skip(1).zip(&plan.steps) {
+                around.extend(prefixes(start, &step.enter_from_above));
             }
         }
     }

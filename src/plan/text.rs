@@ -102,8 +102,8 @@ pub fn from_text(bytes: &[u8]) -> Result<Plan, PlanError> {
         return Err(PlanError::TooLarge(bytes.len()));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-        PlanError::NotText { line }
+        let readable = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        PlanError::NotText { line: readable.matches('\n').count() + 1 }
     })?;
     from_document(&only_document(text)?)
 }
