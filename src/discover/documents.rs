@@ -13,7 +13,7 @@ use super::{Counts, lists, rollout};
 use crate::config::Config;
 use crate::files::Files;
 use crate::model::{Finding, Position, Source};
-use crate::yaml;
+use crate::yaml::{self, RawDocument};
 
 /// What was read of each file.
 #[derive(Debug, Clone)]
@@ -147,7 +147,10 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, k
     };
     let mut pass = Pass::default();
     if is_read_first(text) {
-        pass = parse(path, text, config, wanted::is_first);
+        match yaml::split(text) {
+            Ok(documents) => pass = parse(path, &documents, config, wanted::is_first),
+            Err(error) => pass.fault(path, text, &error),
+        }
     }
     Record { skip: None, first: Arc::new(pass), second: Arc::default() }
 }
@@ -158,22 +161,15 @@ fn is_read_first(text: &str) -> bool {
 
 fn second_pass(path: &str, bytes: &[u8], config: &Config, wanted: &Wanted) -> Pass {
     let Ok(text) = std::str::from_utf8(bytes) else { return Pass::default() };
-    if yaml::split(text).is_err() {
+    match yaml::split(text) {
+        Ok(documents) => parse(path, &documents, config, |text| !wanted::is_first(text) && wanted.is_needed(text)),
         // The first pass has said so, if it is worth saying.
-        return Pass { unparsable: usize::from(!is_read_first(text)), ..Pass::default() };
+        Err(_) => Pass { unparsable: usize::from(!is_read_first(text)), ..Pass::default() },
     }
-    parse(path, text, config, |text| !wanted::is_first(text) && wanted.is_needed(text))
 }
 
-fn parse(path: &str, text: &str, config: &Config, is_needed: impl Fn(&str) -> bool) -> Pass {
+fn parse(path: &str, documents: &[RawDocument<'_>], config: &Config, is_needed: impl Fn(&str) -> bool) -> Pass {
     let mut pass = Pass::default();
-    let documents = match yaml::split(text) {
-        Ok(documents) => documents,
-        Err(error) => {
-            pass.fault(path, text, &error);
-            return pass;
-        }
-    };
     let environment = config.environment_of(path).and_then(|index| config.environments.get(index));
     let namespace = environment.and_then(|environment| environment.namespace.as_deref()).unwrap_or(super::DEFAULT_NAMESPACE);
     for raw in documents.iter().filter(|raw| is_needed(raw.text)) {
