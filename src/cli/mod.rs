@@ -8,6 +8,7 @@ mod answer;
 mod completions;
 mod diff;
 mod explain;
+mod gateways;
 mod plan_file;
 mod plans;
 mod progress;
@@ -56,6 +57,7 @@ enum Command {
     Completions(completions::Args),
     Diff(diff::Args),
     Explain(explain::Args),
+    Gateways(gateways::Args),
     Render(render::Args),
     Test(test::Args),
     Schema(schema::Args),
@@ -68,6 +70,7 @@ impl Command {
             Self::Completions(args) => completions::run(args, world),
             Self::Diff(args) => diff::run(args, world),
             Self::Explain(args) => explain::run(args, world),
+            Self::Gateways(args) => gateways::run(args, world),
             Self::Render(args) => render::run(args, world),
             Self::Test(args) => test::run(args, world),
             Self::Schema(args) => schema::run(args, world),

@@ -9,6 +9,7 @@
 )]
 
 mod disk;
+mod examples;
 mod git;
 mod golden;
 mod house;
