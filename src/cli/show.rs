@@ -20,6 +20,7 @@ Examples:
   rollout show plan.yaml --baseline
   rollout show plan.yaml --step 2 --bind stableRevision=6d4cf56db6 --bind canaryRevision=7b8d9c
   rollout show plan.yaml --abort --commands")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line, three of which exclude each other")]
 #[command(group(clap::ArgGroup::new("which").required(true).args(["step", "baseline", "target", "abort"])))]
 pub(super) struct Args {
     /// The plan's file; `-` reads standard input

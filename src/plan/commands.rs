@@ -92,22 +92,17 @@ fn write<'a>(plan: &'a Plan, version: &VersionKey, values: &Bound) -> Result<Str
     let (mut text, mut patch) = (String::new(), Vec::new());
     for path in paths {
         let value = object.pointer(path);
-        match path.strip_prefix("/metadata/annotations/").map(|key| ("annotate", key)).or_else(|| {
-            let key = path.strip_prefix("/metadata/labels/")?;
-            Some(("label", key))
-        }) {
-            Some((verb, key)) => {
-                let key = key.replace("~1", "/").replace("~0", "~");
-                let argument = value.and_then(Value::as_str).map_or_else(|| format!("{key}-"), |value| format!("{key}={value}"));
-                let _ = writeln!(text, "kubectl {verb} {resource} -n {namespace} --overwrite {}", quoted(&argument));
-            }
-            None => {
-                patch.push(json!({"op": "add", "path": path, "value": value.unwrap_or(&Value::Null)}));
-                // What may be absent can only be removed after it was added.
-                if value.is_none() {
-                    patch.push(json!({"op": "remove", "path": path}));
-                }
-            }
+        let annotation = path.strip_prefix("/metadata/annotations/").map(|key| ("annotate", key));
+        if let Some((verb, key)) = annotation.or_else(|| path.strip_prefix("/metadata/labels/").map(|key| ("label", key))) {
+            let key = key.replace("~1", "/").replace("~0", "~");
+            let argument = value.and_then(Value::as_str).map_or_else(|| format!("{key}-"), |value| format!("{key}={value}"));
+            let _ = writeln!(text, "kubectl {verb} {resource} -n {namespace} --overwrite {}", quoted(&argument));
+            continue;
+        }
+        patch.push(json!({"op": "add", "path": path, "value": value.unwrap_or(&Value::Null)}));
+        // What may be absent can only be removed after it was added.
+        if value.is_none() {
+            patch.push(json!({"op": "remove", "path": path}));
         }
     }
     if !patch.is_empty() {

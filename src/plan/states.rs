@@ -116,13 +116,13 @@ fn whereabouts(plan: &PlanSpec, states: &[State]) -> Vec<BTreeSet<State>> {
 }
 
 /// Returns the states after no stage, the first, the first two … and all of them.
-fn prefixes(state: &State, stages: &[Stage]) -> Vec<State> {
-    let mut states = vec![state.clone()];
+fn prefixes(start: &State, stages: &[Stage]) -> Vec<State> {
+    let mut passed = vec![start.clone()];
     for stage in stages {
-        let next = play(states.last().unwrap_or(state), [stage]);
-        states.push(next);
+        let next = play(passed.last().unwrap_or(start), [stage]);
+        passed.push(next);
     }
-    states
+    passed
 }
 
 fn named(step: usize) -> String {
