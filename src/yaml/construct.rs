@@ -9,6 +9,8 @@ use super::scalar::{self, Meaning};
 use super::{DEPTH_LIMIT, Document, ReadError, Remark, RemarkKind, kustomize};
 use crate::model::{Places, Position};
 
+const REMARKS_LIMIT: usize = 1 << 20;
+
 /// Reads a document from its nodes; none when there are none.
 pub(super) fn document(Nodes { nodes, unread }: Nodes) -> Result<Option<Document>, ReadError> {
     if nodes.is_empty() {
@@ -18,6 +20,7 @@ pub(super) fn document(Nodes { nodes, unread }: Nodes) -> Result<Option<Document
         nodes,
         places: Places::default(),
         remarks: Vec::new(),
+        remarks_left: REMARKS_LIMIT,
         pointer: String::new(),
         depth: 0,
         aliases: 0,
@@ -37,6 +40,8 @@ struct Builder {
     nodes: Vec<Node>,
     places: Places,
     remarks: Vec<Remark>,
+    /// How many bytes the remarks may still take: a hostile text could make each of them long.
+    remarks_left: usize,
     /// Where the builder is, as a JSON pointer.
     pointer: String,
     depth: usize,
@@ -88,10 +93,14 @@ impl Builder {
         let Some(Node { kind: Kind::Scalar { text, tag, is_plain }, is_anchored, .. }) = self.nodes.get_mut(index) else {
             return Ok(Value::Null);
         };
-        if is_written_once && let Some(other) = kustomize::value(text, tag.as_deref(), *is_plain, &meaning) {
+        if is_written_once
+            && self.remarks_left > 0
+            && let Some(other) = kustomize::value(text, tag.as_deref(), *is_plain, &meaning)
+        {
             let kubectl = meaning.clone().value(|| text.clone()).unwrap_or_default().to_string();
             let message = format!("`{text}` is {kubectl} to kubectl and {other} to kustomize");
             let kind = RemarkKind::ReadDifferently { kubectl, kustomize: other };
+            self.remarks_left = self.remarks_left.saturating_sub(self.pointer.len() + message.len());
             self.remarks.push(Remark { pointer: self.pointer.clone(), position, kind, message });
         }
         // A text moves out of the tree unless an alias may ask for it again.
@@ -181,7 +190,8 @@ impl Builder {
     fn bring(&mut self, key: String, value: Value, position: Position, map: &mut Map<String, Value>, merged: &mut BTreeSet<String>) {
         let place = self.open(Some((&key, position)), position);
         self.close(place);
-        if let Some(explicit) = map.get(&key).filter(|explicit| !merged.contains(&key) && **explicit != value) {
+        let is_silent = self.aliases > 0 || self.remarks_left == 0 || merged.contains(&key);
+        if let Some(explicit) = map.get(&key).filter(|explicit| !is_silent && **explicit != value) {
             let (kubectl, kustomize) = (value.to_string(), explicit.to_string());
             let length = self.pointer.len();
             push_segment(&mut self.pointer, &key);
@@ -219,9 +229,10 @@ impl Builder {
             let kubectl = Value::String(key.clone()).to_string();
             let message = format!("the key `{text}` is {kubectl} to kubectl and {other} to kustomize");
             let kind = RemarkKind::ReadDifferently { kubectl, kustomize: other };
-            let mut pointer = self.pointer.clone();
-            push_segment(&mut pointer, &key);
-            self.remarks.push(Remark { pointer, position, kind, message });
+            let length = self.pointer.len();
+            push_segment(&mut self.pointer, &key);
+            self.remark(position, kind, message);
+            self.pointer.truncate(length);
         }
         Ok(key)
     }
@@ -242,7 +253,8 @@ impl Builder {
     }
 
     fn remark(&mut self, position: Position, kind: RemarkKind, message: String) {
-        if self.aliases == 0 {
+        if self.aliases == 0 && self.remarks_left > 0 {
+            self.remarks_left = self.remarks_left.saturating_sub(self.pointer.len() + message.len());
             self.remarks.push(Remark { pointer: self.pointer.clone(), position, kind, message });
         }
     }

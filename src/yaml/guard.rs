@@ -38,8 +38,7 @@ pub(super) fn refuse_control_characters(text: &str, position: impl Fn(usize) -> 
 /// mark in a string, and this one panics on such a tag. So it scans the text with something in place of each suspicious
 /// character that is an error there and nowhere else: where it then complains, there was one.
 pub(super) fn refuse_tags_and_escapes(text: &str, position: impl Fn(usize) -> Position) -> Result<(), ReadError> {
-    let tags = text.match_indices('!').map(|(offset, _)| offset).filter(|offset| ends_in_comma(&text[*offset..]));
-    let tags: BTreeSet<usize> = tags.collect();
+    let tags = if text.contains('!') { suspicious_tags(text) } else { BTreeSet::new() };
     let escapes: BTreeSet<usize> = text.match_indices("\\/").map(|(offset, _)| offset).collect();
     if tags.is_empty() && escapes.is_empty() {
         return Ok(());
@@ -70,13 +69,14 @@ pub(super) fn refuse_tags_and_escapes(text: &str, position: impl Fn(usize) -> Po
 fn first_error(scanner: Scanner<&mut &[u8]>) -> Option<Error> {
     let mut depth = 0_usize;
     for token in scanner {
-        match token {
+        let data = match token {
             Err(error) => return Some(error),
-            Ok(token) => match token.data {
-                TokenData::FlowSequenceStart | TokenData::FlowMappingStart => depth += 1,
-                TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd => depth = depth.saturating_sub(1),
-                _ => {}
-            },
+            Ok(token) => token.data,
+        };
+        if matches!(data, TokenData::FlowSequenceStart | TokenData::FlowMappingStart) {
+            depth += 1;
+        } else if matches!(data, TokenData::FlowSequenceEnd | TokenData::FlowMappingEnd) {
+            depth = depth.saturating_sub(1);
         }
         if depth > DEPTH_LIMIT + LOOK_AHEAD {
             return None;
@@ -85,10 +85,21 @@ fn first_error(scanner: Scanner<&mut &[u8]>) -> Option<Error> {
     None
 }
 
-fn ends_in_comma(tag: &str) -> bool {
-    let word = tag.split(|character: char| character.is_whitespace()).next().unwrap_or_default();
-    match word.strip_prefix("!<") {
-        Some(verbatim) => verbatim.split_once('>').is_some_and(|(_, rest)| rest.starts_with(',')),
-        None => word.contains(','),
+/// Where an exclamation mark stands before a comma in the same word; for `!<…>` before one right after a `>`.
+fn suspicious_tags(text: &str) -> BTreeSet<usize> {
+    let mut tags = BTreeSet::new();
+    let mut start = 0;
+    for word in text.split_inclusive(char::is_whitespace) {
+        if let Some(comma) = word.rfind(',').filter(|_| word.contains('!')) {
+            let after_verbatim = word.rfind(">,");
+            for (offset, _) in word[..comma].match_indices('!') {
+                let is_verbatim = word[offset..].starts_with("!<");
+                if !is_verbatim || after_verbatim.is_some_and(|end| offset < end) {
+                    tags.insert(start + offset);
+                }
+            }
+        }
+        start += word.len();
     }
+    tags
 }

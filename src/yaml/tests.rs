@@ -89,14 +89,14 @@ fn nesting_is_bounded_also_through_aliases() {
     error(&format!("{}!a,", "[".repeat(100_000)), "1:513: more than 512 levels of nesting");
     error(&"- ".repeat(100_000), "1:1025: more than 512 levels of nesting");
     let chain = |index: u32| format!("a{}: &a{} {}*a{index}{}\n", index + 1, index + 1, "[".repeat(300), "]".repeat(300));
-    let text = format!("a0: &a0 1\n{}", (0..2000).map(chain).collect::<String>());
+    let text = format!("a0: &a0 1\n{}", (0..2000).map(chain).collect::<Vec<_>>().concat());
     assert!(read_value(&text).unwrap_err().message.contains("levels of nesting"));
 }
 
 #[test]
 fn a_small_text_does_not_become_a_large_value() {
     let list = |index: u32| format!("a{}: &a{} [{}]\n", index + 1, index + 1, vec![format!("*a{index}"); 9].join(","));
-    let text = format!("a0: &a0 x\n{}", (0..9).map(list).collect::<String>());
+    let text = format!("a0: &a0 x\n{}", (0..9).map(list).collect::<Vec<_>>().concat());
     assert!(read_value(&text).unwrap_err().message.contains("aliases"));
     assert!(read_value("a: &a [*a]\n").unwrap_err().message.contains("contains itself"));
     assert!(read_value("a: &a {<<: *a}\n").unwrap_err().message.contains("contains itself"));
@@ -144,4 +144,15 @@ fn exactly_one_document_is_expected_of_a_value() {
     assert_eq!(read_value("---\n# c\n---\na: 1\n---\n"), Ok(json!({"a": 1})));
     assert!(read_value("# c\n").is_err());
     assert_eq!(read_value("a: 1\n---\nb: 1\n").unwrap_err().position, Position { line: 3, column: 1 });
+}
+
+#[test]
+fn the_reader_takes_time_in_proportion_to_the_text() {
+    for text in ["!".repeat(300_000), "!<".repeat(100_000), "!,".repeat(100_000), "{\"\\/".repeat(50_000), "a: [".repeat(100_000)] {
+        // It only has to end.
+        drop(read_value(&text));
+    }
+    let deep: Vec<String> = (0..200_usize).map(|depth| format!("{}{}:\n", " ".repeat(depth), "k".repeat(500))).collect();
+    let text = format!("{}{}", deep.concat(), format!("{}- yes\n", " ".repeat(200)).repeat(20_000));
+    assert!(document(&text).remarks.len() < 20);
 }
