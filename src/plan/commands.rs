@@ -12,7 +12,8 @@ use super::states::State;
 use crate::model::{Await, Binding, LateValue, ObjectKey, Plan, Revision, Stage, Style, VersionKey};
 use crate::yaml;
 
-/// Returns the commands that play `stages`, or the bindings without a value.
+/// Returns the commands that play `stages`, or the bindings without a value. The new revision may be unbound: the commands
+/// then end where it is needed, and say how to go on.
 pub fn commands<'a>(plan: &'a Plan, stages: &[&Stage], values: &Bound) -> Result<String, Vec<&'a Binding>> {
     let mut text = String::new();
     for (index, stage) in stages.iter().enumerate() {
@@ -21,7 +22,20 @@ pub fn commands<'a>(plan: &'a Plan, stages: &[&Stage], values: &Bound) -> Result
         }
         let _ = writeln!(text, "# {} of {}", index + 1, stages.len());
         for version in &stage.write {
-            text.push_str(&write(plan, version, values)?);
+            match write(plan, version, values) {
+                Ok(command) => text.push_str(&command),
+                // The new revision exists only once the stages before have made it.
+                Err(unbound) if index > 0 && unbound.iter().all(|binding| binding.value == LateValue::CanaryRevision) => {
+                    let command = reading(plan, LateValue::CanaryRevision);
+                    let _ = writeln!(
+                        text,
+                        "# not complete: from here on `canaryRevision` is needed. Play the stages above, read it with\n{command}"
+                    );
+                    let _ = writeln!(text, "# and ask for the commands again with `--bind canaryRevision=…`");
+                    return Ok(text);
+                }
+                Err(unbound) => return Err(unbound),
+            }
         }
         for object in &stage.remove {
             let _ = writeln!(text, "kubectl delete {} -n {} --ignore-not-found", resource(plan, object), quoted(&plan.namespace));
@@ -220,6 +234,15 @@ mod tests {
         let command = reading(&plan, LateValue::StableRevision);
         assert!(command.starts_with("kubectl get replicasets -n prod ") && command.contains(r#"name=="shop")"#), "{command}");
         assert!(reading(&plan, LateValue::CanaryRevision).contains(r#"name=="shop-canary")"#));
+    }
+
+    #[test]
+    fn the_new_revision_is_read_when_it_exists() {
+        let plan = fixture();
+        let values = Bound { canary_revision: None, ..bound() };
+        let text = commands(&plan, &states::jump(&plan.spec, 0, 1), &values).expect("the first stages need no more");
+        assert!(text.contains("# 2 of 4\n") && text.contains("kubectl wait deployment"), "{text}");
+        assert!(text.ends_with("again with `--bind canaryRevision=…`\n") && !text.contains("# 4 of 4"), "{text}");
     }
 
     #[test]
