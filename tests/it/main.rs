@@ -8,6 +8,7 @@
     reason = "tests stand outside of the rooms, and one that cannot go on has failed"
 )]
 
+mod commands;
 mod disk;
 mod examples;
 mod git;
