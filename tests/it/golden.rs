@@ -80,3 +80,25 @@ fn golden_strings_are_never_misread() {
     }
     eprintln!("{equal} of {} strings are written as kubectl writes them", cases.len());
 }
+
+#[test]
+fn golden_answers_of_our_own_are_those_of_the_kubectl_at_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("object.yaml");
+    for case in cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/yaml-read.jsonl")) {
+        let header = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+        fs::write(&file, format!("{header}{}", case["input"].as_str().unwrap())).unwrap();
+        let arguments = ["label", "--local", "--output=json", "x=y", "--filename"];
+        let Ok(output) = std::process::Command::new("kubectl").args(arguments).arg(&file).output() else {
+            eprintln!("skipped: no kubectl to ask");
+            return;
+        };
+        let found = serde_json::from_slice(&output.stdout).ok().map(|mut object: Value| {
+            let fields = object.as_object_mut().unwrap();
+            fields.retain(|key, _| !["apiVersion", "kind", "metadata"].contains(&key.as_str()));
+            object
+        });
+        let expected = case["json"].as_str().map(|json| serde_json::from_str::<Value>(json).unwrap());
+        assert_eq!(found, expected, "{}", case["name"]);
+    }
+}
