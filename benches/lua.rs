@@ -11,7 +11,7 @@ fn object() -> Value {
         json!({
             "name": format!("route-{index}"),
             "match": [{"uri": {"prefix": format!("/api/v{index}/resources")}, "headers": {"x-tenant": {"exact": format!("tenant-{index}")}}}],
-            "route": [{"destination": {"host": if index % 8 == 0 { "shop" } else { "basket" }, "port": {"number": 8080}}, "weight": 100}],
+            "route": [{"destination": {"host": if index.is_multiple_of(8) { "shop" } else { "basket" }, "port": {"number": 8080}}, "weight": 100}],
             "retries": {"attempts": 3, "perTryTimeout": "2s", "retryOn": "5xx,reset,connect-failure"},
             "timeout": "10s",
         })

@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn two_large_texts_without_a_common_line_are_compared() {
-        let text = |word: &str| (0..10_000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        let text = |word: &str| (0..10_000).map(|line| format!("{word} {line}")).collect::<Vec<_>>().join("\n");
         assert_eq!(hunks(&text("old"), &text("new")).len(), 1);
     }
 }

@@ -143,6 +143,7 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, k
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => text,
+        Err(error) if names_rollouts(bytes) => return skipped(Skip::Binary, vec![not_text(path, bytes, error.valid_up_to())]),
         Ok(_) | Err(_) => return skipped(Skip::Binary, Vec::new()),
     };
     let mut pass = Pass::default();
@@ -191,6 +192,21 @@ impl Pass {
             self.findings.push(if is_template { finding.help("it looks like a template: render it first") } else { finding });
         }
     }
+}
+
+/// Whether bytes that may not be text name the API group of Rollouts.
+fn names_rollouts(bytes: &[u8]) -> bool {
+    bytes.windows(rollout::GROUP.len()).any(|window| window == rollout::GROUP.as_bytes())
+}
+
+/// The finding for a file that names a Rollout and is no text from the byte at `start` on.
+fn not_text(path: &str, bytes: &[u8], start: usize) -> Finding {
+    let before = String::from_utf8_lossy(&bytes[..start]);
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    let number = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX);
+    let position = Position { line: number(before.matches('\n').count()), column: number(last.chars().count()) };
+    let message = format!("this cannot be read: the byte 0x{:02x} is not UTF-8 text", bytes.get(start).copied().unwrap_or_default());
+    Finding::error("unreadable", message).at(path, position).help("save the file as UTF-8")
 }
 
 fn holds_rollout(path: &str, bytes: &[u8]) -> bool {

@@ -55,6 +55,7 @@ pub(super) fn states(
         None => original.clone(),
     };
     let mut states = Vec::with_capacity(steps.len());
+    let mut last_failure = None;
     for (number, step) in (1..).zip(steps) {
         if !step.traffic.is_split() {
             states.push(None);
@@ -80,7 +81,12 @@ pub(super) fn states(
                 states.push(Some(rewritten));
             }
             Err(message) => {
-                findings.push(failure("script-fails", format!("step {number}: {message}")).help("`rollout test` runs a script's cases"));
+                // A script that fails alike in every step is told of once.
+                if last_failure.as_ref() != Some(&message) {
+                    findings
+                        .push(failure("script-fails", format!("step {number}: {message}")).help("`rollout test` runs a script's cases"));
+                }
+                last_failure = Some(message);
                 states.push(None);
             }
         }

@@ -234,3 +234,11 @@ fn a_labelled_kind_can_be_released() {
     let without = discovered(&files(&[("rollout.yaml", &rollout)]), &Config::default());
     assert_eq!((without.counts.rollouts, without.findings[1].code), (0, "workload-unsupported"));
 }
+
+#[test]
+fn a_rollout_that_is_no_text_is_an_error_at_the_first_wrong_byte() {
+    let mut files = files(&[]);
+    files.insert("shop.yaml", b"apiVersion: rollouts.kruise.io/v1beta1\nkind: Rollout\nx: a\xff\n".as_slice());
+    let discovery = discovered(&files, &Config::default());
+    assert_eq!(shown(&discovery), ["3:5 error[unreadable] this cannot be read: the byte 0xff is not UTF-8 text"]);
+}
