@@ -316,8 +316,13 @@ impl<'a> Renderer<'a> {
     fn gateway_state(&mut self, routed: &Routed<'_>, routing: &Routing, findings: &mut Vec<Finding>) -> GatewayStates {
         let rollout = self.rollout;
         let canary_service = if routing.is_subset_mode { routing.service.clone() } else { service::canary_name(&routing.service) };
-        let names =
-            Names { plan: &rollout.reference.name, namespace: &rollout.namespace, stable: &routing.service, canary: &canary_service };
+        let names = Names {
+            plan: &rollout.reference.name,
+            namespace: &rollout.namespace,
+            stable: &routing.service,
+            canary: &canary_service,
+            pod_metadata: &rollout.pod_metadata,
+        };
         let head = written(routed.source, &rollout.namespace);
         let rewritten = traffic::states(routed, &head, &names, &rollout.steps, self.inputs.scripts, findings);
         let accepted = routed.gateway.accepted.as_ref().map(|accepted| (accepted.kind.clone(), accepted.status.clone()));
@@ -338,7 +343,13 @@ impl<'a> Renderer<'a> {
             paths.dedup();
             paths
         } else {
-            routed.gateway.paths.clone()
+            // A declared path that no version has says nothing, and would be one more setting for the engine.
+            let base = self.baseline.get(&routed.source.object.kind, &routed.source.object.name);
+            let has = |path: &&String| {
+                let versions = rewritten.iter().flatten().chain([&head]).chain(base);
+                versions.into_iter().any(|value| value.pointer(path).is_some())
+            };
+            routed.gateway.paths.iter().filter(has).cloned().collect()
         };
         let (object, before, head) = self.original_values(routed.source, &paths);
         for path in &paths {

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{HeaderModifier, Traffic};
+use crate::model::{HeaderModifier, PodMetadata, Traffic};
 
 /// Returns `obj` for the script of any object but an Ingress.
 ///
@@ -30,6 +30,17 @@ pub fn script_input(
     input.insert("canaryService".into(), json!(canary_service));
     insert_conditions(&mut input, traffic, header_modifier);
     Value::Object(input)
+}
+
+/// Adds what marks the pods of the new version, for scripts that tell the versions apart by labels.
+pub fn insert_pod_metadata(input: &mut Value, metadata: &PodMetadata) {
+    let Some(input) = input.as_object_mut() else { return };
+    let members = [("labels", &metadata.labels), ("annotations", &metadata.annotations)];
+    let present: Map<String, Value> =
+        members.into_iter().filter(|(_, entries)| !entries.is_empty()).map(|(key, entries)| (key.into(), json!(entries))).collect();
+    if !present.is_empty() {
+        input.insert("patchPodMetadata".into(), Value::Object(present));
+    }
 }
 
 /// Returns `obj` for the script of an Ingress dialect, which knows annotations alone and reads the weight as a text.
@@ -122,6 +133,16 @@ mod tests {
             ingress_input(Some(&json!({"a": "b"})), &Traffic::default(), None, "shop-canary"),
             json!({"annotations": {"a": "b"}, "weight": "-1", "canaryService": "shop-canary"})
         );
+    }
+
+    #[test]
+    fn labels_of_the_new_pods_are_handed_on_and_none_are_left_out() {
+        let mut input = json!({});
+        insert_pod_metadata(&mut input, &PodMetadata::default());
+        assert_eq!(input, json!({}));
+        let metadata = PodMetadata { labels: [("track".into(), "canary".into())].into(), ..PodMetadata::default() };
+        insert_pod_metadata(&mut input, &metadata);
+        assert_eq!(input, json!({"patchPodMetadata": {"labels": {"track": "canary"}}}));
     }
 
     #[test]

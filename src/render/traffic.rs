@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::companion;
 use super::pointers::{matching, put};
-use super::script_input::{ingress_input, script_input};
+use super::script_input::{ingress_input, insert_pod_metadata, script_input};
 use super::{Scripts, capability, result};
 use crate::lua::Script;
-use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, Source, Step};
+use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Source, Step};
 
 /// A traffic object of a release.
 pub(super) struct Routed<'a> {
@@ -29,6 +29,8 @@ pub(super) struct Names<'a> {
     pub(super) stable: &'a str,
     /// The canary Service; the stable one's name in subset mode.
     pub(super) canary: &'a str,
+    /// What marks the pods of the new version.
+    pub(super) pod_metadata: &'a PodMetadata,
 }
 
 /// The object, or its clone where the gateway has one, in every step: none where the step says nothing about traffic.
@@ -108,7 +110,8 @@ fn rewrite(script: &Script, routed: &Routed<'_>, original: &Value, names: &Names
         put(&mut rewritten, "/metadata/annotations", Some(text_map(&annotations, "annotations")?));
         return Ok(rewritten);
     }
-    let input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
+    let mut input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
+    insert_pod_metadata(&mut input, names.pod_metadata);
     let mut answer = call(script, &input)?;
     let Some(answer) = answer.as_object_mut() else {
         return Err(format!("script `{}` returned {} instead of a table", routed.gateway.script.name, kind_of(&answer)));
