@@ -21,12 +21,6 @@ pub(super) struct Selection {
     pub(super) is_changed_only: bool,
 }
 
-/// A plan and where it belongs.
-pub(super) struct Planned<'a> {
-    pub(super) catalog: &'a Catalog,
-    pub(super) plan: Plan,
-}
-
 impl Selection {
     /// Whether some Rollouts of the repository may be left out.
     pub(super) fn is_partial(&self, repository: &Repository) -> bool {
@@ -44,25 +38,32 @@ impl Selection {
     }
 }
 
-/// The plans in the order of environments, namespaces and names, and what their readers should know.
-pub(super) fn plans<'a>(repository: &'a Repository, selection: &Selection, progress: &Progress) -> (Vec<Planned<'a>>, Vec<Finding>) {
+/// What `report` makes of each plan, in the order of environments, namespaces and names, and what readers should know.
+/// A plan is dropped as soon as its report is made.
+pub(super) fn plans<'a, T: Send>(
+    repository: &'a Repository,
+    selection: &Selection,
+    progress: &Progress,
+    report: impl Fn(&'a Catalog, Plan) -> T + Sync,
+) -> (Vec<T>, Vec<Finding>) {
     let all = repository.head.catalogs.iter().flat_map(|catalog| catalog.rollouts.iter().map(move |rollout| (catalog, rollout)));
     let wanted: Vec<_> = all.filter(|(catalog, rollout)| selection.wants(catalog, rollout, repository)).collect();
     progress.expect(wanted.len());
     let scripts = Scripts::default();
     let one = |(catalog, rollout): &(&'a Catalog, &'a Rollout)| {
-        let outcome = one(catalog, rollout, repository.base.as_ref(), selection, &scripts);
+        let (plan, findings) = one(catalog, rollout, repository.base.as_ref(), selection, &scripts);
+        let reported = plan.map(|plan| report(catalog, plan));
         progress.one_done();
-        outcome
+        (reported, findings)
     };
-    let outcomes: Vec<(Option<Plan>, Vec<Finding>)> = wanted.par_iter().map(one).collect();
-    let mut plans = Vec::new();
+    let outcomes: Vec<(Option<T>, Vec<Finding>)> = wanted.par_iter().map(one).collect();
+    let mut reports = Vec::new();
     let mut findings = Vec::new();
-    for ((catalog, _), (plan, found)) in wanted.iter().zip(outcomes) {
-        plans.extend(plan.map(|plan| Planned { catalog, plan }));
+    for (reported, found) in outcomes {
+        reports.extend(reported);
         findings.extend(found);
     }
-    (plans, findings)
+    (reports, findings)
 }
 
 fn one(

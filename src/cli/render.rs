@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::disk::{self, Difference, Former};
 use crate::files::Files;
-use crate::model::{Finding, Position, Severity};
+use crate::model::{Catalog, Finding, Plan, Position, Severity};
 use crate::plan;
-use crate::report::{self, PlanReport, count};
-use crate::tree;
+use crate::report::{self, Colors, PlanReport, count};
+use crate::tree::{self, TreeError};
 
-use super::plans::{self, Planned, Selection};
+use super::plans::{self, Selection};
 use super::repository::{self, Question, Repository};
 use super::{Answer, Failure, World, progress};
 
@@ -100,58 +100,40 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
     let repository = repository::read(args.question(), world)?;
     let selection = Selection { environment: args.environment.clone(), rollout: args.rollout.clone(), is_changed_only: args.changed };
     args.check_selection(&repository)?;
-    let (reports, mut findings) = progress::during(world, |progress| {
-        let (planned, found) = plans::plans(&repository, &selection, progress);
+    let colors = world.stdout_colors;
+    let (mut reports, mut findings) = progress::during(world, |progress| {
+        let (reports, found) = plans::plans(&repository, &selection, progress, |catalog, plan| args.report(catalog, &plan, colors));
         let mut findings = repository.findings.clone();
         findings.extend_from_slice(&repository.head.findings);
         findings.extend(found);
-        (planned.into_iter().map(|planned| args.report(planned)).collect::<Vec<_>>(), findings)
+        (reports, findings)
     });
     if repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
         findings.push(nothing_found(&repository));
     }
     let summary = if args.check || args.out.is_some() {
-        args.settle(&reports, &repository, &selection, &world.directory, &mut findings)?
+        args.settle(&mut reports, &repository, &selection, &world.directory, &mut findings)?
     } else {
         String::new()
     };
     findings.sort();
     findings.dedup();
-    let plans: Vec<PlanReport<'_>> = reports.iter().map(Reported::view).collect();
-    let data = match args.format {
-        Format::Text => report::text(&plans, world.stdout_colors),
-        Format::Json => report::json(&plans, &findings),
-        Format::Yaml => report::yaml(&plans),
-    };
-    world.stdout.write_all(data.as_bytes())?;
+    args.print(reports, &findings, world)?;
     world.stdout.flush()?;
     world.stderr.write_all(report::findings(&findings, &repository.files, world.stderr_colors).as_bytes())?;
     world.stderr.write_all(summary.as_bytes())?;
     Ok(args.answer(&findings))
 }
 
-/// A plan with all that reports tell of it.
+/// What is left of a plan when its report is made: of a thousand plans, no more than what is printed and written.
 struct Reported<'a> {
-    planned: Planned<'a>,
-    path: String,
-    digest: String,
+    catalog: &'a Catalog,
+    /// The text to print; empty for JSON.
     text: String,
+    /// The plan's part of a JSON report; null otherwise.
     document: Value,
-    transitions: Vec<report::Transition>,
-}
-
-impl Reported<'_> {
-    fn view(&self) -> PlanReport<'_> {
-        PlanReport {
-            environment: &self.planned.catalog.environment,
-            path: self.path.clone(),
-            plan: &self.planned.plan,
-            digest: self.digest.clone(),
-            text: self.text.clone(),
-            document: self.document.clone(),
-            transitions: self.transitions.clone(),
-        }
-    }
+    /// The plan's files, where they are written or compared.
+    files: Result<Files, TreeError>,
 }
 
 impl Args {
@@ -185,19 +167,59 @@ impl Args {
         Ok(())
     }
 
-    /// Computes only what will be shown.
-    fn report<'a>(&self, planned: Planned<'a>) -> Reported<'a> {
-        let text = if self.format == Format::Yaml { plan::to_text(&planned.plan) } else { String::new() };
-        let transitions = if self.format == Format::Text { tree::transitions(&planned.plan) } else { Vec::new() };
-        let document = if self.format == Format::Json { plan::document(&planned.plan) } else { Value::Null };
-        let folder = tree::directory(&planned.catalog.output, &planned.catalog.environment, &planned.plan).unwrap_or_default();
-        Reported { path: format!("{folder}/plan.yaml"), digest: plan::digest(&planned.plan.spec), planned, text, document, transitions }
+    /// Computes only what will be shown and written.
+    fn report<'a>(&self, catalog: &'a Catalog, plan: &Plan, colors: Colors) -> Reported<'a> {
+        let folder = tree::directory(&catalog.output, &catalog.environment, plan).unwrap_or_default();
+        let mut report = PlanReport {
+            environment: &catalog.environment,
+            path: format!("{folder}/plan.yaml"),
+            plan,
+            digest: plan::digest(&plan.spec),
+            text: String::new(),
+            document: Value::Null,
+            transitions: Vec::new(),
+        };
+        let (mut text, mut document) = (String::new(), Value::Null);
+        match self.format {
+            Format::Text => {
+                report.transitions = tree::transitions(plan);
+                text = report::text(&[report], colors);
+            }
+            Format::Json => {
+                report.document = plan::document(plan);
+                document = report::json_plan(&report);
+            }
+            Format::Yaml => text = plan::to_text(plan),
+        }
+        let is_settled = self.check || self.out.is_some();
+        let files = if is_settled { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
+        Reported { catalog, text, document, files }
+    }
+
+    /// Prints all plans in their order.
+    fn print(&self, reports: Vec<Reported<'_>>, findings: &[Finding], world: &mut World<'_>) -> Result<(), Failure> {
+        let separator = match self.format {
+            Format::Text => "\n",
+            Format::Yaml => "---\n",
+            Format::Json => {
+                let documents = reports.into_iter().map(|report| report.document).collect();
+                world.stdout.write_all(report::json(documents, findings).as_bytes())?;
+                return Ok(());
+            }
+        };
+        for (index, report) in reports.into_iter().enumerate() {
+            if index > 0 {
+                world.stdout.write_all(separator.as_bytes())?;
+            }
+            world.stdout.write_all(report.text.as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Writes the trees, or finds what differs; returns what to tell at the end.
     fn settle(
         &self,
-        reports: &[Reported<'_>],
+        reports: &mut [Reported<'_>],
         repository: &Repository,
         selection: &Selection,
         directory: &std::path::Path,
@@ -207,9 +229,10 @@ impl Args {
         for environment in &repository.config.environments {
             trees.entry(environment.output.clone()).or_default();
         }
-        for Reported { planned, .. } in reports {
-            let tree = trees.entry(planned.catalog.output.clone()).or_default();
-            for (path, bytes) in tree::files("", &planned.catalog.environment, &planned.plan)?.iter() {
+        for report in reports {
+            let tree = trees.entry(report.catalog.output.clone()).or_default();
+            let files = std::mem::replace(&mut report.files, Ok(Files::default()))?;
+            for (path, bytes) in files.iter() {
                 tree.insert(path, bytes.clone());
             }
         }

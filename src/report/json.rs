@@ -9,16 +9,16 @@ use super::PlanReport;
 /// The format's version. A field that goes or changes its meaning makes a new one; new fields do not.
 pub const VERSION: &str = "rollout.dev/report/v1";
 
-/// `{version, plans: [{environment, path, digest, plan}], findings: [{code, severity, path, line, column, object, message,
+/// The report of plans, each made by `json_plan`, and findings: `{version, plans: [{environment, path, digest, plan}], findings: [{code, severity, path, line, column, object, message,
 /// help}]}`, indented.
-pub fn json(plans: &[PlanReport<'_>], findings: &[Finding]) -> String {
-    let plans: Vec<Value> = plans.iter().map(plan).collect();
+pub fn json(plans: Vec<Value>, findings: &[Finding]) -> String {
     let mut text = format!("{:#}", json!({ "version": VERSION, "plans": plans, "findings": findings }));
     text.push('\n');
     text
 }
 
-fn plan(report: &PlanReport<'_>) -> Value {
+/// A plan's part of the report.
+pub fn json_plan(report: &PlanReport<'_>) -> Value {
     json!({
         "environment": report.environment,
         "namespace": report.plan.namespace,
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_finding_is_flat_and_leaves_out_what_it_does_not_have() {
         let finding = Finding::error("weight-range", "too much").at("shop.yaml", Position { line: 3, column: 11 });
-        let report: Value = serde_json::from_str(&json(&[], &[finding])).expect("JSON");
+        let report: Value = serde_json::from_str(&json(Vec::new(), &[finding])).expect("JSON");
         let expected = json!({
             "version": VERSION,
             "plans": [],

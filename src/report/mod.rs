@@ -11,7 +11,6 @@ mod table;
 mod text;
 mod traffic;
 mod words;
-mod yaml;
 
 use serde_json::Value;
 
@@ -20,11 +19,10 @@ use crate::model::Plan;
 pub use cases::{cases, cases_json};
 pub use failure::failure;
 pub use findings::{findings, sum};
-pub use json::{VERSION, json};
+pub use json::{VERSION, json, json_plan};
 pub use table::table;
 pub use text::{colored, text};
 pub use words::{Colors, count, one_line, visible};
-pub use yaml::yaml;
 
 /// A plan, and what is told about it beside its content.
 #[derive(Debug, Clone)]

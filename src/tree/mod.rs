@@ -80,7 +80,11 @@ fn file_name(plan: &Plan, index: usize) -> String {
 }
 
 fn transition(plan: &Plan, (from, before): (String, &State), (to, after): (String, &State)) -> Transition {
-    let diffs = diff::between(&manifests::named(plan, before), &manifests::named(plan, after));
+    // Equal versions are equal objects: only the others are worth a look.
+    let differing = |one: &State, other: &State| -> State {
+        one.iter().filter(|(key, version)| other.get(*key) != Some(*version)).map(|(key, version)| (key.clone(), *version)).collect()
+    };
+    let diffs = diff::between(&manifests::named(plan, &differing(before, after)), &manifests::named(plan, &differing(after, before)));
     Transition { from, to, diff: diff::unified(&diffs) }
 }
 
