@@ -6,8 +6,8 @@ use super::companion;
 use super::pointers::{matching, put};
 use super::script_input::{ingress_input, insert_pod_metadata, script_input};
 use super::{Scripts, capability, result};
-use crate::lua::Script;
-use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Source, Step};
+use crate::lua::{Script, beyond_lua51};
+use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Position, ScriptOrigin, Source, Step};
 
 /// A traffic object of a release.
 pub(super) struct Routed<'a> {
@@ -52,6 +52,17 @@ pub(super) fn states(
             return vec![None; steps.len()];
         }
     };
+    if routed.gateway.script.origin != ScriptOrigin::Shipped {
+        findings.extend(beyond_lua51(&routed.gateway.script.text).into_iter().map(|(line, message)| {
+            let name = &routed.gateway.script.name;
+            let warning = Finding::warning("script-beyond-lua51", format!("script `{name}`, line {line}: {message}"));
+            let warning = match &routed.gateway.script.origin {
+                ScriptOrigin::File(path) => warning.at(path, Position { line, column: 1 }),
+                ScriptOrigin::ConfigMap(_) | ScriptOrigin::Shipped => warning.at(&place.path, place.position),
+            };
+            warning.about(&routed.source.object).help("write it in Lua 5.1, so that OpenKruise runs it too")
+        }));
+    }
     let starting_point = match &routed.gateway.clone {
         Some(clone) => clone_of(clone, &routed.source.manifest, names),
         None => original.clone(),

@@ -163,6 +163,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("routing-service", "A traffic routing names no Service.\n\nName the one whose pods the workload runs: `service: shop`."),
     ("routing-several", "A Rollout has more than one traffic routing.\n\nOne routing has one Service and any number of gateway objects."),
     ("routing-twice", "A routing names the same object twice.\n\nEvery object is rewritten once, from its original."),
+    (
+        "script-beyond-lua51",
+        "A script of yours uses what Lua 5.1 does not have.\n\nIt runs here, but OpenKruise would refuse it. Write the line in Lua 5.1.",
+    ),
     ("script-fails", "A script stopped with an error.\n\nThe message has the script's line. `rollout test` runs the cases of a script."),
     (
         "script-result",

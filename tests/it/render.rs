@@ -255,3 +255,19 @@ fn a_script_that_changes_nothing_is_an_error_with_the_place_of_the_reference() {
     let findings = render::plan(&inputs).expect_err("no plan");
     assert!(findings.iter().any(|finding| finding.code == "script-result" && finding.place == Some(place())), "{findings:?}");
 }
+
+#[test]
+fn a_script_that_only_this_machine_runs_is_a_warning_at_its_line() {
+    let mut catalog = catalog();
+    let text = format!("local count = 0\ncount += 1\n{ROUTE}");
+    let mut own = gateway("example.io/Route", &text, Role::Route, None);
+    own.1.script.origin = ScriptOrigin::File("lua_configuration/example.io/Route/trafficRouting.lua".into());
+    catalog.gateways = vec![own];
+    let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references()[..1].to_vec(), 0, false);
+    let head = originals("shop:2", &references()[..1], false);
+    let scripts = Scripts::default();
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: None, previous: None, scripts: &scripts };
+    let findings = render::plan(&inputs).expect("a plan").findings;
+    let lines: Vec<u32> = findings.iter().filter_map(|finding| Some(finding.place.as_ref()?.position.line)).collect();
+    assert_eq!((lines, findings[0].code), (vec![2], "script-beyond-lua51"), "{findings:?}");
+}
