@@ -108,10 +108,16 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
         findings.extend(found);
         (reports, findings)
     });
-    if repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
+    // A Rollout that was refused was found.
+    let is_faultless = !findings.iter().any(|finding| finding.severity == Severity::Error);
+    if is_faultless && repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
         findings.push(nothing_found(&repository));
     }
-    let summary = if args.check || args.out.is_some() {
+    let is_misled = args.out.is_some() && !args.check && repository.is_config_faulty;
+    let summary = if is_misled {
+        // Where plans belong is not known then.
+        format!("wrote nothing: `{}` has faults\n", crate::config::NAME)
+    } else if args.check || args.out.is_some() {
         args.settle(&mut reports, &repository, &selection, &world.directory, &mut findings)?
     } else {
         String::new()

@@ -10,7 +10,7 @@ use crate::discover::{self, Discovery, Documents};
 use crate::disk::{self, Reading, Unread};
 use crate::files::Files;
 use crate::git;
-use crate::model::{Finding, Position};
+use crate::model::{Finding, Position, Severity};
 
 use super::{Failure, World};
 
@@ -32,6 +32,8 @@ pub(super) struct Repository {
     /// Only Rollouts in files below are asked for; empty for all.
     pub(super) scope: String,
     pub(super) config: Config,
+    /// Whether `.rollout.yaml` could not be understood whole.
+    pub(super) is_config_faulty: bool,
     pub(super) head: Discovery,
     pub(super) base: Option<Base>,
     /// What was found while reading.
@@ -71,13 +73,14 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let spot = spot(question.path, &directory, world)?;
     let mut findings = unread(&spot.reading);
     let (mut config, faults) = config::read(&spot.reading.files);
+    let is_config_faulty = faults.iter().any(|fault| fault.severity == Severity::Error);
     findings.extend(faults);
     let elsewhere = question.out.and_then(|out| redirect(&mut config, &spot.root, &directory.join(out)));
     let documents = discover::read(&spot.reading.files, &config);
     let head = discover::discover(&documents, &config);
     let files = spot.reading.files.clone();
     let base = base(question, &directory, &spot, &documents, &head, &config, world, &mut findings)?;
-    Ok(Repository { root: spot.root, files, scope: spot.scope, config, head, base, findings, elsewhere })
+    Ok(Repository { root: spot.root, files, scope: spot.scope, config, is_config_faulty, head, base, findings, elsewhere })
 }
 
 fn spot(path: &str, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot, Failure> {
@@ -137,15 +140,17 @@ fn base(
         return Ok(Some(Base { discovery, plans }));
     }
     let Some(repository) = &spot.git else {
+        let is_stream = question.path == "-";
         if let Some(revision) = question.base {
-            return Err(format!("`--base {revision}` needs a git repository, and `{}` is in none", spot.root).into());
+            let why = if is_stream { "a stream has no history".to_owned() } else { format!("`{}` is in no git repository", spot.root) };
+            return Err(format!("`--base {revision}` cannot be read: {why}; name a folder or file with `--base-dir`").into());
         }
-        findings.push(no_base("this is no git repository"));
+        findings.push(no_base(if is_stream { "a stream has no history" } else { "this is no git repository" }));
         return Ok(None);
     };
     let target = world.environment.get("GITHUB_BASE_REF").map(String::as_str);
     let Some(base) = repository.base(question.base, target)? else {
-        findings.push(no_base("there is no origin to compare with"));
+        findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched"));
         return Ok(None);
     };
     let Some(prefix) = repository.prefix_of(&spot.root) else { return Ok(None) };

@@ -28,7 +28,7 @@ pub(super) struct Args {
     plan: String,
 
     /// The state of a step, counted from 1
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = step_number)]
     step: Option<usize>,
 
     /// The state before the release
@@ -64,11 +64,19 @@ enum Format {
     Json,
 }
 
+/// The number of a step as tables name it: `2` and `step-2`.
+fn step_number(text: &str) -> Result<usize, String> {
+    match text.strip_prefix("step-").unwrap_or(text).parse() {
+        Ok(0) => Err("steps count from 1; the state before them is `--baseline`".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("a step is named by its number; the state after the last is `--target`".to_owned()),
+    }
+}
+
 /// Prints what was asked for, or says which values are missing and how they are read.
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
     let plan = plan_file::read(&args.plan, world)?;
     let name = match args.step {
-        Some(0) => return Err("steps count from 1; the state before them is `--baseline`".into()),
         Some(step) => StateName::Step(step),
         None if args.target => StateName::Target,
         None => StateName::Baseline,
@@ -118,4 +126,18 @@ fn missing(plan: &Plan, unbound: &[&Binding]) -> Failure {
         let _ = write!(text, "\n  `{name}`, for `{}` of `{}`:\n    {command}", binding.pointer, binding.object);
     }
     text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::step_number;
+
+    #[test]
+    fn a_step_is_named_by_its_number_or_as_tables_name_it() {
+        assert_eq!(step_number("2"), Ok(2));
+        assert_eq!(step_number("step-2"), Ok(2));
+        for none in ["0", "-1", "finish", ""] {
+            assert!(step_number(none).is_err(), "{none}");
+        }
+    }
 }

@@ -235,7 +235,10 @@ pub const CODES: &[(&str, &str)] = &[
         "workload-unsupported",
         "The workload is of a kind that cannot be released.\n\nDeployments, StatefulSets, DaemonSets and the workloads of OpenKruise can; others with the label `rollouts.kruise.io/workload-type: statefulset`.",
     ),
-    ("workload-without-pods", "The workload has no pod template.\n\nThere is nothing that a release could change."),
+    (
+        "workload-without-pods",
+        "The workload has 0 replicas.\n\nThere is nothing to bring in step by step: the new template is applied at once, and no plan is made.",
+    ),
     (
         "yaml-duplicate-key",
         "A map has the same key twice.\n\nThe last one counts for kubectl; other readers refuse the file. Take the others away.",
