@@ -208,8 +208,8 @@ impl Args {
             Format::Text => "\n",
             Format::Yaml => "---\n",
             Format::Json => {
-                let documents = reports.into_iter().map(|report| report.document).collect();
-                world.stdout.write_all(report::json(documents, findings).as_bytes())?;
+                let documents: Vec<Value> = reports.into_iter().map(|report| report.document).collect();
+                world.stdout.write_all(report::json(&documents, findings).as_bytes())?;
                 return Ok(());
             }
         };
@@ -249,13 +249,15 @@ impl Args {
             let is_rendered = |folder: &str| files.get(&format!("{folder}/plan.yaml")).is_some();
             let is_stale = |former: &Former<'_>| former.is_ours() && (is_whole || is_rendered(former.folder));
             let root = repository.elsewhere.clone().unwrap_or_else(|| repository.root.join(output));
+            let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
             if self.check {
+                // Findings point below the root; what lies elsewhere has only the name that the user knows.
+                let output = if repository.elsewhere.is_some() { shown.as_str() } else { output };
                 for stale in disk::compare_tree(&root, files, &is_stale)? {
                     findings.push(stale_finding(output, &stale.path, stale.difference));
                 }
             } else {
                 let written = disk::write_tree(&root, files, &is_stale)?;
-                let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
                 let (new, gone) = (count(written.written.len(), "file"), count(written.removed.len(), "file"));
                 let _ = writeln!(summary, "wrote {new}, removed {gone}, left {} as they were in `{shown}`", written.unchanged);
             }

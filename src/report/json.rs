@@ -11,7 +11,7 @@ pub const VERSION: &str = "rollout.dev/report/v1";
 
 /// The report of plans, each made by `json_plan`, and findings: `{version, plans: [{environment, path, digest, plan}], findings: [{code, severity, path, line, column, object, message,
 /// help}]}`, indented.
-pub fn json(plans: Vec<Value>, findings: &[Finding]) -> String {
+pub fn json(plans: &[Value], findings: &[Finding]) -> String {
     let mut text = format!("{:#}", json!({ "version": VERSION, "plans": plans, "findings": findings }));
     text.push('\n');
     text
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_finding_is_flat_and_leaves_out_what_it_does_not_have() {
         let finding = Finding::error("weight-range", "too much").at("shop.yaml", Position { line: 3, column: 11 });
-        let report: Value = serde_json::from_str(&json(Vec::new(), &[finding])).expect("JSON");
+        let report: Value = serde_json::from_str(&json(&[], &[finding])).expect("JSON");
         let expected = json!({
             "version": VERSION,
             "plans": [],
