@@ -4,6 +4,7 @@
 
 pub mod commands;
 pub mod manifests;
+pub mod rights;
 pub mod schema;
 pub mod size;
 pub mod states;
