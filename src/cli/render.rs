@@ -189,7 +189,7 @@ impl Args {
         match self.format {
             Format::Text => {
                 report.transitions = tree::transitions(plan);
-                text = report::text(&[report], colors);
+                text = report::text(report, colors);
             }
             Format::Json => {
                 report.document = plan::document(plan);

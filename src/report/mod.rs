@@ -6,7 +6,9 @@ mod cases;
 pub mod codes;
 mod failure;
 mod findings;
+mod fold;
 mod json;
+pub mod summary;
 mod table;
 mod text;
 mod traffic;
@@ -14,14 +16,16 @@ mod words;
 
 use serde_json::Value;
 
+use crate::diff::ObjectDiff;
 use crate::model::Plan;
 
 pub use cases::{cases, cases_json};
 pub use failure::failure;
 pub use findings::{findings, sum};
+pub use fold::{Body, ObjectChange, Repeats, Varying, Way};
 pub use json::{VERSION, json, json_plan};
 pub use table::table;
-pub use text::{colored, text};
+pub use text::{colored, short, text};
 pub use words::{Colors, count, one_line, visible};
 
 /// A plan, and what is told about it beside its content.
@@ -50,6 +54,6 @@ pub struct Transition {
     pub from: String,
     /// The state after: `step-2`, `target`.
     pub to: String,
-    /// The unified diff of all manifests.
-    pub diff: String,
+    /// How the objects differ, sorted.
+    pub diffs: Vec<ObjectDiff>,
 }

@@ -1,19 +1,9 @@
-//! Who gets the new version in a step, in words.
+//! Which requests get the new version in a step, in words.
 
-use crate::model::{Match, MatchKind, NamedMatch, PathKind, StepTraffic};
+use crate::model::{Match, MatchKind, NamedMatch, PathKind};
 
-/// `20%`, `header version=canary`, `20%, and header version=canary`; alternatives with `or`.
-pub(super) fn said(traffic: &StepTraffic) -> String {
-    let matches = traffic.matches.iter().map(one_match).collect::<Vec<_>>().join(" or ");
-    match (traffic.weight, matches.is_empty()) {
-        (None, true) => "unchanged".into(),
-        (None, false) => matches,
-        (Some(weight), true) => format!("{weight}%"),
-        (Some(weight), false) => format!("{weight}%, and {matches}"),
-    }
-}
-
-fn one_match(conditions: &Match) -> String {
+/// `path ^= /cart and header version=canary`.
+pub(super) fn said(conditions: &Match) -> String {
     let mut words = Vec::new();
     if let Some(path) = &conditions.path {
         let operator = match path.kind {
@@ -39,14 +29,16 @@ fn named(noun: &str, condition: &NamedMatch) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::PathMatch;
 
     #[test]
-    fn traffic_is_said_as_people_say_it() {
-        let header = |kind, value: &str| NamedMatch { kind, name: "version".into(), value: value.into() };
-        let canary = Match { headers: vec![header(MatchKind::Exact, "canary")], ..Match::default() };
-        let beta = Match { query_params: vec![header(MatchKind::RegularExpression, "b.*")], ..Match::default() };
-        assert_eq!(said(&StepTraffic { weight: Some(20), matches: vec![] }), "20%");
-        assert_eq!(said(&StepTraffic { weight: None, matches: vec![canary.clone(), beta] }), "header version=canary or query version~b.*");
-        assert_eq!(said(&StepTraffic { weight: Some(0), matches: vec![canary] }), "0%, and header version=canary");
+    fn conditions_are_said_as_people_say_them() {
+        let named = |kind, value: &str| NamedMatch { kind, name: "version".into(), value: value.into() };
+        let both = Match {
+            path: Some(PathMatch { kind: PathKind::PathPrefix, value: "/cart".into() }),
+            headers: vec![named(MatchKind::Exact, "canary")],
+            query_params: vec![named(MatchKind::RegularExpression, "b.*")],
+        };
+        assert_eq!(said(&both), "path ^= /cart and header version=canary and query version~b.*");
     }
 }

@@ -49,7 +49,7 @@ pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, Tree
     add("plan.yaml", plan::to_text(plan));
     add("README.md", readme::readme(plan));
     for (index, transition) in transitions.iter().enumerate() {
-        add(&file_name(plan, index), transition.diff.clone());
+        add(&file_name(plan, index), diff::unified(&transition.diffs));
     }
     Ok(files)
 }
@@ -85,7 +85,7 @@ fn transition(plan: &Plan, (from, before): (String, &State), (to, after): (Strin
         one.iter().filter(|(key, version)| other.get(*key) != Some(*version)).map(|(key, version)| (key.clone(), *version)).collect()
     };
     let diffs = diff::between(&manifests::named(plan, &differing(before, after)), &manifests::named(plan, &differing(after, before)));
-    Transition { from, to, diff: diff::unified(&diffs) }
+    Transition { from, to, diffs }
 }
 
 /// Whether a name stays where it is put: not hidden, no way up, nothing that a file system reads otherwise.
@@ -97,6 +97,7 @@ fn is_directory_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{TreeError, directory, files, transitions};
+    use crate::diff;
     use crate::plan::{fixture, from_text};
 
     #[test]
@@ -135,8 +136,9 @@ mod tests {
         let transitions = transitions(&fixture());
         let ways: Vec<_> = transitions.iter().map(|transition| format!("{} {}", transition.from, transition.to)).collect();
         assert_eq!(ways, ["baseline step-1", "step-1 step-2", "step-2 target", "step-2 baseline"]);
-        assert!(transitions[0].diff.contains("--- a/prod/Service/shop\n+++ b/prod/Service/shop\n"), "{}", transitions[0].diff);
-        assert!(transitions[0].diff.contains("<stableRevision>"), "{}", transitions[0].diff);
-        assert!(transitions[2].diff.contains("+++ /dev/null\n"), "{}", transitions[2].diff);
+        let diffs: Vec<_> = transitions.iter().map(|transition| diff::unified(&transition.diffs)).collect();
+        assert!(diffs[0].contains("--- a/prod/Service/shop\n+++ b/prod/Service/shop\n"), "{}", diffs[0]);
+        assert!(diffs[0].contains("<stableRevision>"), "{}", diffs[0]);
+        assert!(diffs[2].contains("+++ /dev/null\n"), "{}", diffs[2]);
     }
 }

@@ -1,0 +1,487 @@
+//! What every report says about a release, as values: its steps, its objects, its diffs. The formats only set it.
+//!
+//! Words that all formats share are methods here, so that no two pages say the same in two ways. Nothing is escaped yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::diff::Change;
+use crate::model::{Finding, Gate, ObjectKey, Plan, PlanStep, Replicas, ScriptUse, Severity, StepTraffic, Style, VersionKey};
+
+use super::fold::{Way, ways};
+use super::{PlanReport, count, traffic};
+
+/// All that is told about one plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Release {
+    /// The environment's name; empty for the unnamed one.
+    pub environment: String,
+    /// The Rollout's namespace.
+    pub namespace: String,
+    /// The Rollout's name.
+    pub name: String,
+    /// The plan's file, relative to the root.
+    pub path: String,
+    /// The digest of the plan's content.
+    pub digest: String,
+    /// How the new version comes in.
+    pub style: Style,
+    /// The workload: `Deployment/shop`.
+    pub workload: String,
+    /// Whether nothing is released: the pod template is that of the base.
+    pub is_preview: bool,
+    /// The workload's replicas; none where the cluster decides.
+    pub replicas: Option<u32>,
+    /// Container images that differ between baseline and target.
+    pub images: Vec<ImageChange>,
+    /// A row a step, then `finish`, then `abort`.
+    pub rows: Vec<Row>,
+    /// The script that served each traffic object.
+    pub scripts: Vec<ScriptUse>,
+    /// What changes on each way: one for each row, in their order. Empty where nobody asked for diffs.
+    pub ways: Vec<Way>,
+}
+
+/// One container whose image changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageChange {
+    /// The container's name.
+    pub container: String,
+    /// The image before; none for a new container.
+    pub from: Option<String>,
+    /// The image afterwards; none for a container that goes.
+    pub to: Option<String>,
+}
+
+/// One row of a release's table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// `step-1`, `finish`, `abort`.
+    pub name: String,
+    /// What the row stands for.
+    pub part: Part,
+    /// Who gets the new version.
+    pub share: Share,
+    /// How many pods of which version.
+    pub pods: Pods,
+    /// What ends the step; none for `finish` and `abort`.
+    pub gate: Option<Gate>,
+    /// The objects that differ from the row before, of `abort` from the last step: new ones first, those that go last.
+    pub changes: Vec<Changed>,
+}
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The step of this number, counted from 1.
+    Step(usize),
+    /// The end, at the target.
+    Finish,
+    /// The way back, to the baseline.
+    Abort,
+}
+
+/// Who gets the new version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Share {
+    /// Routing stays as the user wrote it.
+    Unchanged,
+    /// A share of all requests in percent, and requests that match; one of both is there.
+    Split {
+        /// The share in percent.
+        weight: Option<u8>,
+        /// The conditions, each in words; any one suffices.
+        matches: Vec<String>,
+    },
+    /// Everybody.
+    All,
+    /// Nobody.
+    None,
+}
+
+/// How many pods run at a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pods {
+    /// Those of the new version as the user wrote them; none for `finish` and `abort`.
+    pub written: Option<Replicas>,
+    /// Those of the new version, where git knows the workload's replicas.
+    pub new: Option<u32>,
+    /// Those of the old version, where git knows the workload's replicas.
+    pub old: Option<u32>,
+    /// The workload's replicas, where git knows them.
+    pub total: Option<u32>,
+}
+
+/// One object that a row changes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Changed {
+    /// What happens to it.
+    pub change: Change,
+    /// The object.
+    pub object: ObjectKey,
+}
+
+/// What a whole report is about, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Impact {
+    /// Plans that release something.
+    pub releases: usize,
+    /// Plans that release nothing.
+    pub previews: usize,
+    /// Steps of the releases.
+    pub steps: usize,
+    /// Steps of the releases that wait for a person.
+    pub approvals: usize,
+    /// Objects that the releases change, each once.
+    pub objects: usize,
+    /// Findings that make the answer no.
+    pub errors: usize,
+    /// Findings about what may not be meant.
+    pub warnings: usize,
+    /// Findings worth knowing.
+    pub notes: usize,
+}
+
+/// Returns what is told about a plan. The diffs of `report.transitions` are folded: what repeats is there once.
+pub fn release(report: PlanReport<'_>) -> Release {
+    let plan = report.plan;
+    Release {
+        environment: report.environment.to_owned(),
+        namespace: plan.namespace.clone(),
+        name: plan.name.clone(),
+        path: report.path,
+        digest: report.digest,
+        style: plan.spec.style,
+        workload: plan.spec.workload.to_string(),
+        is_preview: plan.spec.release.is_none(),
+        replicas: replicas(plan),
+        images: images(plan),
+        rows: rows(plan),
+        scripts: plan.spec.scripts.clone(),
+        ways: ways(&report.transitions),
+    }
+}
+
+/// Returns the numbers of a report.
+pub fn impact(releases: &[Release], findings: &[Finding]) -> Impact {
+    let of = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let mut impact = Impact {
+        errors: of(Severity::Error),
+        warnings: of(Severity::Warning),
+        notes: of(Severity::Note),
+        previews: releases.iter().filter(|release| release.is_preview).count(),
+        ..Impact::default()
+    };
+    let mut objects = BTreeSet::new();
+    for release in releases.iter().filter(|release| !release.is_preview) {
+        impact.releases += 1;
+        let steps = release.rows.iter().filter(|row| matches!(row.part, Part::Step(_)));
+        impact.steps += steps.clone().count();
+        impact.approvals += steps.filter(|row| row.gate == Some(Gate::Approval {})).count();
+        let changed = release.rows.iter().flat_map(|row| &row.changes);
+        objects.extend(changed.map(|changed| (&release.environment, &release.namespace, &changed.object)));
+    }
+    impact.objects = objects.len();
+    impact
+}
+
+impl Release {
+    /// `prod/shop`, `eu: prod/shop`.
+    pub fn title(&self) -> String {
+        let environment = if self.environment.is_empty() { String::new() } else { format!("{}: ", self.environment) };
+        format!("{environment}{}/{}", self.namespace, self.name)
+    }
+
+    /// How many steps it has.
+    pub fn steps(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.part, Part::Step(_))).count()
+    }
+
+    /// `Canary release of Deployment/shop in 2 steps`.
+    pub fn what(&self) -> String {
+        let style = match self.style {
+            Style::Canary => "Canary",
+            Style::Partition => "Partition",
+            Style::BlueGreen => "BlueGreen",
+        };
+        format!("{style} release of {} in {}", self.workload, count(self.steps(), "step"))
+    }
+
+    /// Why nothing is released; none for a release.
+    pub fn preview(&self) -> Option<&'static str> {
+        self.is_preview.then_some("preview: no release, the pod template is that of the base")
+    }
+}
+
+impl Row {
+    /// `approval`, `after 300 s`; empty for `finish` and `abort`.
+    pub fn gate_said(&self) -> String {
+        match &self.gate {
+            Some(Gate::Approval {}) => "approval".into(),
+            Some(Gate::Seconds(seconds)) => format!("after {seconds} s"),
+            Some(Gate::None {}) => "none".into(),
+            None => String::new(),
+        }
+    }
+
+    /// `+Service/shop-canary, Service/shop, -Deployment/shop-canary`, or `nothing`.
+    pub fn changes_said(&self) -> String {
+        let words: Vec<String> = self.changes.iter().map(Changed::said).collect();
+        if words.is_empty() { "nothing".into() } else { words.join(", ") }
+    }
+}
+
+impl Changed {
+    /// `+Service/shop-canary`, `Service/shop`, `-Deployment/shop-canary`.
+    pub fn said(&self) -> String {
+        match self.change {
+            Change::Added => format!("+{}", self.object),
+            Change::Changed => self.object.to_string(),
+            Change::Removed => format!("-{}", self.object),
+        }
+    }
+}
+
+impl Share {
+    /// `20%`, `header version=canary`, `20%, and header version=canary`, `unchanged`, `all`, `none`.
+    pub fn said(&self) -> String {
+        match self {
+            Self::Unchanged => "unchanged".into(),
+            Self::All => "all".into(),
+            Self::None => "none".into(),
+            Self::Split { weight, matches } => {
+                let matches = matches.join(" or ");
+                match (weight, matches.is_empty()) {
+                    (None, _) => matches,
+                    (Some(weight), true) => format!("{weight}%"),
+                    (Some(weight), false) => format!("{weight}%, and {matches}"),
+                }
+            }
+        }
+    }
+
+    /// The share of all requests in percent, where there is one.
+    pub fn weight(&self) -> Option<u8> {
+        match self {
+            Self::Unchanged => None,
+            Self::All => Some(100),
+            Self::None => Some(0),
+            Self::Split { weight, .. } => *weight,
+        }
+    }
+
+    fn of(traffic: Option<&StepTraffic>) -> Self {
+        match traffic {
+            Some(traffic) if traffic.weight.is_some() || !traffic.matches.is_empty() => {
+                Self::Split { weight: traffic.weight, matches: traffic.matches.iter().map(traffic::said).collect() }
+            }
+            Some(_) | None => Self::Unchanged,
+        }
+    }
+}
+
+impl Pods {
+    /// `1 of 5`, `3 of 5 (60%)`, `60%`, `all`, `none`.
+    pub fn said(&self) -> String {
+        match (self.written, self.new, self.total) {
+            (Some(written @ Replicas::Percent(_)), Some(new), Some(total)) => format!("{new} of {total} ({written})"),
+            (_, Some(new), Some(total)) => format!("{new} of {total}"),
+            (Some(written), _, _) => written.to_string(),
+            (None, Some(0), None) => "none".into(),
+            (None, _, _) => "all".into(),
+        }
+    }
+}
+
+impl Impact {
+    /// `1 release in 2 steps, 2 of them on approval, changes 4 objects`, `no rollout changes`.
+    pub fn said(&self) -> String {
+        let previews = match (self.releases, self.previews) {
+            (0, 0) => return "no rollout changes".into(),
+            (0, previews) => return format!("no release; {}", count(previews, "preview")),
+            (_, 0) => String::new(),
+            (_, previews) => format!("; {}", count(previews, "preview")),
+        };
+        let approvals = match self.approvals {
+            0 => String::new(),
+            approvals => format!(", {approvals} of them on approval,"),
+        };
+        let verb = if self.releases == 1 { "changes" } else { "change" };
+        let (releases, steps, objects) = (count(self.releases, "release"), count(self.steps, "step"), count(self.objects, "object"));
+        format!("{releases} in {steps}{approvals} {verb} {objects}{previews}")
+    }
+}
+
+fn rows(plan: &Plan) -> Vec<Row> {
+    let (spec, total) = (&plan.spec, replicas(plan));
+    let mut before = &spec.baseline;
+    let mut rows = Vec::new();
+    for (index, step) in spec.steps.iter().enumerate() {
+        rows.push(Row {
+            name: step.name.clone(),
+            part: Part::Step(index + 1),
+            share: Share::of(step.traffic.as_ref()),
+            pods: pods(step, spec.style, total),
+            gate: Some(step.gate.clone()),
+            changes: changes(before, &step.state),
+        });
+        before = &step.state;
+    }
+    let end = |name: &str, part, share, new, old, state| Row {
+        name: name.to_owned(),
+        part,
+        share,
+        pods: Pods { written: None, new, old, total },
+        gate: None,
+        changes: changes(before, state),
+    };
+    rows.push(end("finish", Part::Finish, Share::All, total, Some(0), &spec.target));
+    rows.push(end("abort", Part::Abort, Share::None, Some(0), total, &spec.baseline));
+    rows
+}
+
+fn pods(step: &PlanStep, style: Style, total: Option<u32>) -> Pods {
+    let new = total.map(|total| step.replicas.of(total));
+    let old = match style {
+        // The old pods stay as they are until the end.
+        Style::Canary | Style::BlueGreen => total,
+        Style::Partition => total.zip(new).map(|(total, new)| total.saturating_sub(new)),
+    };
+    Pods { written: Some(step.replicas), new, old, total }
+}
+
+/// The workload in a state, as the plan holds it.
+fn workload<'a>(plan: &'a Plan, state: &[VersionKey]) -> Option<&'a Value> {
+    let wanted = &plan.spec.workload;
+    let objects = state.iter().filter(|version| version.object().name() == wanted.name);
+    objects
+        .filter_map(|version| plan.spec.objects.get(version))
+        .find(|object| object["kind"] == wanted.kind && object["apiVersion"] == wanted.api_version)
+}
+
+fn replicas(plan: &Plan) -> Option<u32> {
+    u32::try_from(workload(plan, &plan.spec.target)?.pointer("/spec/replicas")?.as_u64()?).ok()
+}
+
+fn images(plan: &Plan) -> Vec<ImageChange> {
+    let of = |state: &[VersionKey]| workload(plan, state).map(images_of).unwrap_or_default();
+    let (before, after) = (of(&plan.spec.baseline), of(&plan.spec.target));
+    let containers: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    containers
+        .into_iter()
+        .map(|name| ImageChange { container: name.clone(), from: before.get(name).cloned(), to: after.get(name).cloned() })
+        .filter(|change| change.from != change.to)
+        .collect()
+}
+
+fn images_of(workload: &Value) -> BTreeMap<String, String> {
+    let lists = ["/spec/template/spec/initContainers", "/spec/template/spec/containers"];
+    let containers = lists.iter().filter_map(|list| workload.pointer(list)?.as_array()).flatten();
+    containers.filter_map(|container| Some((container["name"].as_str()?.to_owned(), container["image"].as_str()?.to_owned()))).collect()
+}
+
+fn changes(before: &[VersionKey], after: &[VersionKey]) -> Vec<Changed> {
+    let versions =
+        |state: &[VersionKey]| state.iter().map(|key| (key.object().clone(), key.version())).collect::<BTreeMap<ObjectKey, u32>>();
+    let (before, after) = (versions(before), versions(after));
+    let objects: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let mut changes = Vec::new();
+    for object in objects {
+        let change = match (before.get(object), after.get(object)) {
+            (None, Some(_)) => Change::Added,
+            (Some(_), None) => Change::Removed,
+            (old, new) if old != new => Change::Changed,
+            (_, _) => continue,
+        };
+        changes.push(Changed { change, object: object.clone() });
+    }
+    changes.sort();
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::fixture;
+
+    fn key(text: &str) -> VersionKey {
+        VersionKey::try_from(text.to_owned()).expect("a key")
+    }
+
+    fn of(plan: &Plan) -> Release {
+        release(PlanReport {
+            environment: "",
+            path: "rollouts/prod/shop/plan.yaml".into(),
+            plan,
+            digest: "sha256:0123456789abcdef".into(),
+            text: String::new(),
+            document: Value::Null,
+            transitions: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn changes_name_what_comes_what_changes_and_what_goes() {
+        let before = [key("Service/shop@1"), key("VirtualService/shop@1"), key("Deployment/gone@1")];
+        let after = [key("Service/shop@2"), key("VirtualService/shop@1"), key("Deployment/shop-canary@1")];
+        let said = |before, after| changes(before, after).iter().map(Changed::said).collect::<Vec<_>>();
+        assert_eq!(said(&before, &after), ["+Deployment/shop-canary", "Service/shop", "-Deployment/gone"]);
+        assert_eq!(said(&after, &after), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_release_has_a_row_a_step_then_the_end_and_the_way_back() {
+        let release = of(&fixture());
+        let said = |row: &Row| [row.name.clone(), row.share.said(), row.pods.said(), row.gate_said()].join(" | ");
+        assert_eq!(
+            release.rows.iter().map(said).collect::<Vec<_>>(),
+            [
+                "step-1 | 20% | 1 of 4 | approval",
+                "step-2 | header version=canary | 2 of 4 (50%) | after 600 s",
+                "finish | all | 4 of 4 | ",
+                "abort | none | 0 of 4 | ",
+            ]
+        );
+        assert_eq!(release.title(), "prod/shop");
+        assert_eq!(release.what(), "Canary release of Deployment/shop in 2 steps");
+    }
+
+    #[test]
+    fn old_pods_stay_in_a_canary_and_go_one_by_one_in_a_partition() {
+        let mut plan = fixture();
+        let old = |plan: &Plan| of(plan).rows.iter().map(|row| row.pods.old).collect::<Vec<_>>();
+        assert_eq!(old(&plan), [Some(4), Some(4), Some(0), Some(4)]);
+        plan.spec.style = Style::Partition;
+        assert_eq!(old(&plan), [Some(3), Some(2), Some(0), Some(4)]);
+    }
+
+    #[test]
+    fn without_replicas_in_git_pods_are_said_as_the_user_wrote_them() {
+        let mut plan = fixture();
+        for object in plan.spec.objects.values_mut() {
+            object["spec"].as_object_mut().expect("a spec").remove("replicas");
+        }
+        let said: Vec<_> = of(&plan).rows.iter().map(|row| row.pods.said()).collect();
+        assert_eq!(said, ["1", "50%", "all", "none"]);
+    }
+
+    #[test]
+    fn the_impact_counts_releases_and_tells_previews_apart() {
+        let mut plan = fixture();
+        let release = of(&plan);
+        plan.spec.release = None;
+        let preview = of(&plan);
+        let said = |releases: &[Release]| impact(releases, &[]).said();
+        assert_eq!(said(&[]), "no rollout changes");
+        assert_eq!(said(std::slice::from_ref(&preview)), "no release; 1 preview");
+        assert_eq!(said(std::slice::from_ref(&release)), "1 release in 2 steps, 1 of them on approval, changes 5 objects");
+        assert_eq!(said(&[release, preview]), "1 release in 2 steps, 1 of them on approval, changes 5 objects; 1 preview");
+    }
+
+    #[test]
+    fn the_image_that_changes_is_named() {
+        let image = |version: &str| Some(format!("registry.example.com/shop:{version}"));
+        assert_eq!(of(&fixture()).images, [ImageChange { container: "shop".into(), from: image("1.0.0"), to: image("1.1.0") }]);
+    }
+}
