@@ -16,6 +16,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("git", &["files"]),
     ("lua", &[]),
     ("model", &[]),
+    ("patch", &["model"]),
     ("plan", &["model", "files", "yaml", "digest"]),
     ("render", &["model", "lua", "digest"]),
     ("report", &["model", "files", "yaml", "diff", "cases", "digest"]),
