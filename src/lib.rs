@@ -14,6 +14,7 @@ pub mod files;
 pub mod git;
 pub mod lua;
 pub mod model;
+pub mod objects;
 pub mod patch;
 pub mod plan;
 pub mod render;

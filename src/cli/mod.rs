@@ -6,9 +6,11 @@
 
 mod answer;
 mod completions;
+mod crds;
 mod diff;
 mod explain;
 mod gateways;
+mod manifests;
 mod plan_file;
 mod plans;
 mod progress;
@@ -55,9 +57,11 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Completions(completions::Args),
+    Crds(crds::Args),
     Diff(diff::Args),
     Explain(explain::Args),
     Gateways(gateways::Args),
+    Manifests(manifests::Args),
     Render(render::Args),
     Test(test::Args),
     Schema(schema::Args),
@@ -68,9 +72,11 @@ impl Command {
     fn run(&self, world: &mut World<'_>) -> Result<Answer, Failure> {
         match self {
             Self::Completions(args) => completions::run(args, world),
+            Self::Crds(args) => crds::run(args, world),
             Self::Diff(args) => diff::run(args, world),
             Self::Explain(args) => explain::run(args, world),
             Self::Gateways(args) => gateways::run(args, world),
+            Self::Manifests(args) => manifests::run(args, world),
             Self::Render(args) => render::run(args, world),
             Self::Test(args) => test::run(args, world),
             Self::Schema(args) => schema::run(args, world),

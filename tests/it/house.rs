@@ -17,6 +17,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("lua", &[]),
     ("model", &[]),
     ("patch", &["model"]),
+    ("objects", &["model", "plan"]),
     ("plan", &["model", "files", "yaml", "digest"]),
     ("render", &["model", "lua", "digest"]),
     ("report", &["model", "files", "yaml", "diff", "cases", "digest"]),

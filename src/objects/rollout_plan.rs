@@ -1,0 +1,89 @@
+//! The definition of our own kind, `RolloutPlan`.
+
+use serde_json::{Value, json};
+
+use super::structural::structural;
+use super::{Names, definition, version};
+use crate::plan::{API_VERSION, KIND, schema};
+
+const NAMES: Names = Names { group: "rollout.dev", kind: KIND, plural: "rolloutplans", singular: "rolloutplan", short: &["rplan"] };
+
+/// What `kubectl get rolloutplans` prints.
+const COLUMNS: [(&str, &str, &str); 6] = [
+    ("PHASE", "string", ".status.phase"),
+    ("STEP", "integer", ".status.cursor.step"),
+    ("WAITING FOR", "string", ".status.waitingFor"),
+    ("LAST", "string", ".status.last.outcome"),
+    ("STYLE", "string", ".spec.style"),
+    ("AGE", "date", ".metadata.creationTimestamp"),
+];
+
+/// Returns the definition.
+pub(super) fn rollout_plan() -> Value {
+    let mut spec = structural(&schema::schema(), "PlanSpec");
+    spec["description"] = "What the digest covers: every state of the release and the ways between them.".into();
+    let schema = json!({
+        "description": "Every state of a release, and the way from each to the next. Written by `rollout render`, carried out by the agent.",
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": spec,
+            "status": status(),
+        },
+    });
+    let name = API_VERSION.rsplit('/').next().unwrap_or(API_VERSION);
+    definition(&NAMES, &[version(name, true, &schema, &COLUMNS)])
+}
+
+/// The status is the agent's own: the fields that people and tools read are described, the others stay as they are.
+fn status() -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    json!({
+        "type": "object",
+        "description": "Where the release stands. Written by the agent only.",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {
+            "observedGeneration": {"type": "integer", "format": "int64", "description": "The generation of the plan that the rest is about."},
+            "digest": text("The digest of the plan that is being run, or was run last."),
+            "release": text("The release that is being run, or was run last."),
+            "phase": text("Holding, Running, Gated, Paused, Finishing, Aborting, Succeeded, Aborted, Bypassed, Stalled or Preview."),
+            "waitingFor": text("What is being waited for, and the command that continues."),
+            "conditions": {
+                "type": "array",
+                "description": "Ready, Reconciling, Stalled and InSync.",
+                "items": {
+                    "type": "object",
+                    "required": ["type", "status"],
+                    "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {
+                        "type": text("The condition."),
+                        "status": text("True, False or Unknown."),
+                        "reason": text("Why, in one word."),
+                        "message": text("Why, in a sentence."),
+                    },
+                },
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rollout_plan;
+
+    #[test]
+    fn every_field_of_a_plan_is_described() {
+        let definition = rollout_plan();
+        let spec = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        for field in ["steps", "finish", "abort", "abortFinish", "objects", "paths", "baseline", "target"] {
+            assert!(spec["properties"][field]["description"].is_string(), "{field}");
+        }
+        let object = &spec["properties"]["objects"]["additionalProperties"];
+        assert_eq!(object["x-kubernetes-preserve-unknown-fields"], true, "manifests stay as they are");
+        let wait = &spec["properties"]["finish"]["items"]["properties"]["await"]["items"];
+        assert_eq!(wait["properties"]["grace"]["type"], "integer");
+    }
+}
