@@ -13,6 +13,7 @@ pub mod disk;
 pub mod files;
 pub mod git;
 pub mod lua;
+pub mod machine;
 pub mod model;
 pub mod objects;
 pub mod patch;

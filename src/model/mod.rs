@@ -12,6 +12,7 @@ mod place;
 mod plan;
 mod replicas;
 mod rollout;
+mod status;
 mod traffic;
 mod weight;
 
@@ -31,5 +32,9 @@ pub use plan::{
 };
 pub use replicas::Replicas;
 pub use rollout::{Pause, PodMetadata, Rollout, Routing, Step, Strategy};
+pub use status::{
+    Bindings, Bypass, Condition, Cursor, Ending, Failure, Hold, HoldCause, Last, Outcome, Part, Phase, PlanStatus, Purpose,
+    REQUEST_ANNOTATION, Request, Suspended, Verb,
+};
 pub use traffic::{HeaderModifier, HeaderValue, Match, MatchKind, NamedMatch, PathKind, PathMatch, Traffic};
 pub use weight::Weight;

@@ -15,6 +15,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("files", &[]),
     ("git", &["files"]),
     ("lua", &[]),
+    ("machine", &["model", "plan"]),
     ("model", &[]),
     ("patch", &["model"]),
     ("objects", &["model", "plan"]),
