@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "the command line is one of the rooms that touch the world")]
 
 mod answer;
+mod commit;
 mod completions;
 mod crds;
 mod diff;

@@ -50,8 +50,9 @@ pub(super) fn plans<'a, T: Send>(
     let wanted: Vec<_> = all.filter(|(catalog, rollout)| selection.wants(catalog, rollout, repository)).collect();
     progress.expect(wanted.len());
     let scripts = Scripts::default();
+    let base = repository.base.as_ref();
     let one = |(catalog, rollout): &(&'a Catalog, &'a Rollout)| {
-        let (plan, findings) = one(catalog, rollout, repository.base.as_ref(), selection, &scripts);
+        let (plan, findings) = one(catalog, rollout, base, selection, &scripts);
         let reported = plan.map(|plan| report(catalog, plan));
         progress.one_done();
         (reported, findings)

@@ -14,8 +14,9 @@ use crate::plan;
 use crate::report::{self, Colors, PlanReport, count};
 use crate::tree::{self, TreeError};
 
+use super::commit::{self, Committed, Order, Told};
 use super::plans::{self, Selection};
-use super::repository::{self, Question, Repository};
+use super::repository::{self, Destination, Question, Repository};
 use super::{Answer, Failure, World, progress};
 
 /// Computes the plan of each release: the manifests of every step, against the base of this branch
@@ -29,6 +30,9 @@ Examples:
   rollout render deploy --base v1.4.0     what has changed in `deploy` since a tag
   rollout render after --base-dir before  two folders, without git
   rollout render --out                    write the plans where they belong
+  rollout render --commit                 the same, as a commit on this branch
+  rollout render --commit --branch rollouts --push
+                                          the plans on a branch of their own, at origin
   rollout render --check                  in CI: are the committed plans up to date?
   rollout render --format json | jq '.findings[]'
   kustomize build prod | rollout render - --base-dir rendered-before.yaml")]
@@ -49,6 +53,22 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "the flag may have a value, which clap reads as this")]
     out: Option<Option<Utf8PathBuf>>,
+
+    /// Commit the plans to the branch that is checked out, or to the one that `--branch` names
+    ///
+    /// Only the files of plans are touched, and only where their branch is checked out here. The commit's dates are
+    /// those of HEAD, so that the same plans on the same branch are the same commit; git's configured user commits, else
+    /// `rollout`. Findings that are errors, and manifests that are not committed, leave everything as it was.
+    #[arg(long, conflicts_with = "check")]
+    commit: bool,
+
+    /// The plans are on this branch, which holds nothing else: compare with them there, and commit to it; made when it is not there
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+
+    /// Push the commit, to `origin` or this remote, with the `git` program; a branch of plans is fetched before
+    #[arg(long, value_name = "REMOTE", num_args = 0..=1, requires = "commit", default_missing_value = Destination::REMOTE)]
+    push: Option<String>,
 
     /// Write nothing; say which plans are not what the manifests say
     #[arg(long)]
@@ -97,6 +117,17 @@ enum FailOn {
 
 /// Renders, writes or compares, and reports.
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
+    if let Some(answer) = attempt(args, world)? {
+        return Ok(answer);
+    }
+    // Somebody pushed plans while we rendered: ours may start from theirs.
+    let again = attempt(args, world)?;
+    let branch = args.branch.as_deref().unwrap_or_default();
+    again.ok_or_else(|| format!("the branch `{branch}` moves at the remote faster than plans are rendered; nothing was committed\nhelp: run the command again when it is quiet").into())
+}
+
+/// Does it all once. None: nothing was said and nothing done, because the plans' branch has moved at the remote.
+fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure> {
     let repository = repository::read(args.question(), world)?;
     let selection = Selection { environment: args.environment.clone(), rollout: args.rollout.clone(), is_changed_only: args.changed };
     args.check_selection(&repository)?;
@@ -113,12 +144,19 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
     if is_faultless && repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
         findings.push(nothing_found(&repository));
     }
-    let is_misled = args.out.is_some() && !args.check && repository.is_config_faulty;
+    let is_misled = args.is_writing() && repository.is_config_faulty;
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let summary = if is_misled {
         // Where plans belong is not known then.
         format!("wrote nothing: `{}` has faults\n", crate::config::NAME)
-    } else if args.check || args.out.is_some() {
-        args.settle(&mut reports, &repository, &selection, &world.directory, &mut findings)?
+    } else if args.commit && errors > 0 {
+        // What is written can be looked at; what is committed and pushed is done.
+        format!("committed nothing: there {} {}\n", if errors == 1 { "is" } else { "are" }, count(errors, "error"))
+    } else if args.is_settling() {
+        match args.settle(&mut reports, &repository, &selection, &world.directory, &mut findings)? {
+            Committed::Done(summary) => summary,
+            Committed::Behind => return Ok(None),
+        }
     } else {
         String::new()
     };
@@ -128,7 +166,7 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
     world.stdout.flush()?;
     world.stderr.write_all(report::findings(&findings, &repository.files, world.stderr_colors).as_bytes())?;
     world.stderr.write_all(summary.as_bytes())?;
-    Ok(args.answer(&findings))
+    Ok(Some(args.answer(&findings)))
 }
 
 /// What is left of a plan when its report is made: of a thousand plans, no more than what is printed and written.
@@ -140,12 +178,24 @@ struct Reported<'a> {
     document: Value,
     /// The plan's files, where they are written or compared.
     files: Result<Files, TreeError>,
+    /// What a commit tells about it.
+    told: Told,
 }
 
 impl Args {
     fn question(&self) -> Question<'_> {
         let out = self.out.as_ref().and_then(Option::as_deref);
-        Question { path: &self.path, base: self.base.as_deref(), base_dir: self.base_dir.as_deref(), out }
+        let destination = Destination { branch: self.branch.as_deref(), remote: self.push.as_deref() };
+        Question { path: &self.path, base: self.base.as_deref(), base_dir: self.base_dir.as_deref(), out, destination }
+    }
+
+    fn is_writing(&self) -> bool {
+        (self.out.is_some() && !self.check) || self.commit
+    }
+
+    /// Whether the plans' files are written or compared.
+    fn is_settling(&self) -> bool {
+        self.is_writing() || self.check
     }
 
     /// Refuses names that nothing has, unless a fault of the files may be the reason.
@@ -197,9 +247,13 @@ impl Args {
             }
             Format::Yaml => text = plan::to_text(plan),
         }
-        let is_settled = self.check || self.out.is_some();
-        let files = if is_settled { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
-        Reported { catalog, text, document, files }
+        let told = Told {
+            name: format!("{}{}/{}", qualifier(&catalog.environment), plan.namespace, plan.name),
+            sentence: commit::sentence(plan),
+            digest: plan::digest(&plan.spec),
+        };
+        let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
+        Reported { catalog, text, document, files, told }
     }
 
     /// Prints all plans in their order.
@@ -230,31 +284,48 @@ impl Args {
         selection: &Selection,
         directory: &std::path::Path,
         findings: &mut Vec<Finding>,
-    ) -> Result<String, Failure> {
+    ) -> Result<Committed, Failure> {
         let mut trees: BTreeMap<String, Files> = BTreeMap::new();
         for environment in &repository.config.environments {
             trees.entry(environment.output.clone()).or_default();
         }
+        let mut told = BTreeMap::new();
         for report in reports {
             let tree = trees.entry(report.catalog.output.clone()).or_default();
             let files = std::mem::replace(&mut report.files, Ok(Files::default()))?;
             for (path, bytes) in files.iter() {
                 tree.insert(path, bytes.clone());
+                if let Some(folder) = path.strip_suffix("/plan.yaml") {
+                    told.insert((report.catalog.output.clone(), folder.to_owned()), report.told.clone());
+                }
             }
         }
         // A Rollout that cannot be rendered today keeps the plan that it has.
         let is_whole = !selection.is_partial(repository) && !findings.iter().any(|finding| finding.severity == Severity::Error);
+        let is_stale = |files: &Files, former: &Former<'_>| {
+            let is_rendered = || files.get(&repository::joined(former.folder, "plan.yaml")).is_some();
+            former.is_ours() && (is_whole || is_rendered())
+        };
+        let order = Order { repository, trees: &trees, plans: &told, is_stale: &is_stale, push: self.push.as_deref() };
+        if self.commit {
+            return commit::commit(&order);
+        }
+        if let (true, Some(branch)) = (self.check, &self.branch) {
+            for stale in commit::compare(&order)? {
+                findings.push(stale_finding(&format!("{branch}:"), &stale.path, stale.difference));
+            }
+            return Ok(Committed::Done(String::new()));
+        }
         let mut summary = String::new();
         for (output, files) in &trees {
-            let is_rendered = |folder: &str| files.get(&format!("{folder}/plan.yaml")).is_some();
-            let is_stale = |former: &Former<'_>| former.is_ours() && (is_whole || is_rendered(former.folder));
+            let is_stale = |former: &Former<'_>| is_stale(files, former);
             let root = repository.elsewhere.clone().unwrap_or_else(|| repository.root.join(output));
             let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
             if self.check {
                 // Findings point below the root; what lies elsewhere has only the name that the user knows.
                 let output = if repository.elsewhere.is_some() { shown.as_str() } else { output };
                 for stale in disk::compare_tree(&root, files, &is_stale)? {
-                    findings.push(stale_finding(output, &stale.path, stale.difference));
+                    findings.push(stale_finding(&format!("{output}/"), &stale.path, stale.difference));
                 }
             } else {
                 let written = disk::write_tree(&root, files, &is_stale)?;
@@ -262,7 +333,7 @@ impl Args {
                 let _ = writeln!(summary, "wrote {new}, removed {gone}, left {} as they were in `{shown}`", written.unchanged);
             }
         }
-        Ok(summary)
+        Ok(Committed::Done(summary))
     }
 
     fn answer(&self, findings: &[Finding]) -> Answer {
@@ -275,7 +346,7 @@ impl Args {
     }
 }
 
-fn stale_finding(output: &str, path: &str, difference: Difference) -> Finding {
+fn stale_finding(folder: &str, path: &str, difference: Difference) -> Finding {
     let message = match difference {
         Difference::Missing => "the plan's file is not there",
         Difference::Different => "the file is not what the manifests say now",
@@ -283,8 +354,13 @@ fn stale_finding(output: &str, path: &str, difference: Difference) -> Finding {
     };
     let place = Position { line: 1, column: 1 };
     Finding::error("plan-stale", message)
-        .at(&format!("{output}/{path}"), place)
-        .help("run `rollout render --out`, and commit what it writes")
+        .at(&format!("{folder}{path}"), place)
+        .help("run `rollout render --out` and commit what it writes, or let `rollout render --commit` do both")
+}
+
+/// What stands before a plan's name: nothing in the unnamed environment.
+fn qualifier(environment: &str) -> String {
+    if environment.is_empty() { String::new() } else { format!("{environment}:") }
 }
 
 fn nothing_found(repository: &Repository) -> Finding {

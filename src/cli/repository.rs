@@ -21,6 +21,27 @@ pub(super) struct Question<'a> {
     pub(super) base: Option<&'a str>,
     pub(super) base_dir: Option<&'a Utf8Path>,
     pub(super) out: Option<&'a Utf8Path>,
+    /// Where the plans are committed.
+    pub(super) destination: Destination<'a>,
+}
+
+/// Where plans are committed, as the user says it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Destination<'a> {
+    /// To a branch of their own, instead of the one that is checked out.
+    pub(super) branch: Option<&'a str>,
+    /// The remote of that branch, where it is the one that counts.
+    pub(super) remote: Option<&'a str>,
+}
+
+impl Destination<'_> {
+    /// The remote that is meant when none is named.
+    pub(super) const REMOTE: &'static str = "origin";
+
+    /// The remote's name.
+    pub(super) fn remote(&self) -> &str {
+        self.remote.unwrap_or(Self::REMOTE)
+    }
 }
 
 /// A repository, as it is and as it was.
@@ -29,6 +50,8 @@ pub(super) struct Repository {
     pub(super) root: Utf8PathBuf,
     /// The files that findings point into.
     pub(super) files: Files,
+    /// Whether one file was named, and nothing beside it was read.
+    pub(super) is_single: bool,
     /// Only Rollouts in files below are asked for; empty for all.
     pub(super) scope: String,
     pub(super) config: Config,
@@ -40,6 +63,18 @@ pub(super) struct Repository {
     pub(super) findings: Vec<Finding>,
     /// Where plans go instead of below the root.
     pub(super) elsewhere: Option<Utf8PathBuf>,
+    /// The git repository around the root.
+    pub(super) git: Option<git::Repository>,
+    /// The branch of their own that plans are committed to.
+    pub(super) branch: Option<git::Branch>,
+}
+
+impl Repository {
+    /// The folder that plans of this output go to, below the root of the git repository. None: it lies outside, or
+    /// there is no repository.
+    pub(super) fn git_folder(&self, output: &str) -> Option<String> {
+        git_folder(self.git.as_ref()?, &self.root, self.elsewhere.as_deref(), output)
+    }
 }
 
 /// Plans as bytes, by environment, namespace and name.
@@ -65,6 +100,8 @@ struct Spot {
     reading: Reading,
     scope: String,
     git: Option<git::Repository>,
+    /// Whether one file was named and no folder.
+    is_single: bool,
 }
 
 /// Reads what the question asks for.
@@ -79,14 +116,31 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let documents = discover::read(&spot.reading.files, &config);
     let head = discover::discover(&documents, &config);
     let files = spot.reading.files.clone();
-    let base = base(question, &directory, &spot, &documents, &head, &config, world, &mut findings)?;
-    Ok(Repository { root: spot.root, files, scope: spot.scope, config, is_config_faulty, head, base, findings, elsewhere })
+    let branch = branch(question.destination, spot.git.as_ref())?;
+    let before = Before { question, spot: &spot, documents: &documents, head: &head, config: &config, elsewhere: elsewhere.as_deref() };
+    let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
+    let Spot { root, scope, git, is_single, .. } = spot;
+    Ok(Repository { root, files, is_single, scope, config, is_config_faulty, head, base, findings, elsewhere, git, branch })
+}
+
+/// The branch of their own that plans are committed to, as the remote has it where the remote counts.
+fn branch(destination: Destination<'_>, git: Option<&git::Repository>) -> Result<Option<git::Branch>, Failure> {
+    let Some(name) = destination.branch else { return Ok(None) };
+    let git = git.ok_or_else(|| format!("there is no git repository for the branch `{name}`"))?;
+    let found = git.other_branch(name, destination.remote());
+    let (Ok(_) | Err(git::GitError::Parted { .. }), Some(remote)) = (&found, destination.remote) else { return Ok(Some(found?)) };
+    git.fetch(remote, name.strip_prefix("refs/heads/").unwrap_or(name))?;
+    Ok(Some(git.other_branch(name, remote)?))
+}
+
+fn git_folder(git: &git::Repository, root: &Utf8Path, elsewhere: Option<&Utf8Path>, output: &str) -> Option<String> {
+    git.place_of(&elsewhere.map_or_else(|| root.join(output), Utf8Path::to_owned))
 }
 
 fn spot(path: &str, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot, Failure> {
     if path == "-" {
         let reading = disk::read_stream(&mut *world.stdin)?;
-        return Ok(Spot { root: directory.to_owned(), reading, scope: String::new(), git: None });
+        return Ok(Spot { root: directory.to_owned(), reading, scope: String::new(), git: None, is_single: true });
     }
     let path = normal(&directory.join(path));
     let reading = disk::read(&path);
@@ -94,7 +148,7 @@ fn spot(path: &str, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot,
         let reading = reading?;
         let root = path.parent().unwrap_or(directory).to_owned();
         let git = git::Repository::discover(&root)?;
-        return Ok(Spot { root, reading, scope: String::new(), git });
+        return Ok(Spot { root, reading, scope: String::new(), git, is_single: true });
     }
     let git = git::Repository::discover(&path)?;
     // The environments are the repository's; a folder of it only says which Rollouts are asked for.
@@ -103,9 +157,9 @@ fn spot(path: &str, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot,
         && repository.root().join(config::NAME).is_file()
     {
         let root = repository.root().to_owned();
-        return Ok(Spot { reading: disk::read(&root)?, root, scope, git });
+        return Ok(Spot { reading: disk::read(&root)?, root, scope, git, is_single: false });
     }
-    Ok(Spot { root: path, reading: reading?, scope: String::new(), git })
+    Ok(Spot { root: path, reading: reading?, scope: String::new(), git, is_single: false })
 }
 
 /// Makes plans go to `out`: in the configuration when it lies below the root, so that it is not read as manifests.
@@ -122,62 +176,89 @@ fn redirect(config: &mut Config, root: &Utf8Path, out: &Utf8Path) -> Option<Utf8
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the one place where all that was read meets")]
-fn base(
-    question: Question<'_>,
-    directory: &Utf8Path,
-    spot: &Spot,
-    documents: &Documents,
-    head: &Discovery,
-    config: &Config,
-    world: &World<'_>,
-    findings: &mut Vec<Finding>,
-) -> Result<Option<Base>, Failure> {
-    if let Some(base_dir) = question.base_dir {
-        let files = disk::read(&directory.join(base_dir))?.files;
-        let discovery = discover::discover(&discover::read(&files, config), config);
-        let plans = plans(head, &mut |path| Ok(files.get(path).map(|bytes| bytes.to_vec())))?;
-        return Ok(Some(Base { discovery, plans }));
-    }
-    let Some(repository) = &spot.git else {
-        let is_stream = question.path == "-";
-        if let Some(revision) = question.base {
-            let why = if is_stream { "a stream has no history".to_owned() } else { format!("`{}` is in no git repository", spot.root) };
-            return Err(format!("`--base {revision}` cannot be read: {why}; name a folder or file with `--base-dir`").into());
-        }
-        findings.push(no_base(if is_stream { "a stream has no history" } else { "this is no git repository" }));
-        return Ok(None);
-    };
-    let target = world.environment.get("GITHUB_BASE_REF").map(String::as_str);
-    let Some(base) = repository.base(question.base, target)? else {
-        findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched"));
-        return Ok(None);
-    };
-    let Some(prefix) = repository.prefix_of(&spot.root) else { return Ok(None) };
-    let is_single = !spot.reading.files.is_empty() && question.path != "." && !directory.join(question.path).is_dir();
-    let is_wanted = |path: &str| if is_single { spot.reading.files.get(path).is_some() } else { disk::is_read(path) };
-    let changes = repository.changes_since(&base, &prefix, &is_wanted)?;
-    let discovery = discover::discover(&documents.overlaid(&changes.changed, &changes.removed, config), config);
-    let below = |path: &str| if prefix.is_empty() { path.to_owned() } else { format!("{prefix}/{path}") };
-    let plans = plans(head, &mut |path| Ok(repository.read_at(&base, &below(path))?))?;
-    Ok(Some(Base { discovery, plans }))
+/// All that tells what was there before the change.
+struct Before<'a> {
+    question: Question<'a>,
+    spot: &'a Spot,
+    documents: &'a Documents,
+    head: &'a Discovery,
+    config: &'a Config,
+    elsewhere: Option<&'a Utf8Path>,
 }
 
-type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, Failure> + 'a;
+impl Before<'_> {
+    fn base(
+        &self,
+        directory: &Utf8Path,
+        branch: Option<&git::Branch>,
+        world: &World<'_>,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Option<Base>, Failure> {
+        let (question, config) = (self.question, self.config);
+        if let Some(base_dir) = question.base_dir {
+            let files = disk::read(&directory.join(base_dir))?.files;
+            let discovery = discover::discover(&discover::read(&files, config), config);
+            let read = &mut |folder: &str, below: &str| Ok(files.get(&joined(folder, below)).map(|bytes| bytes.to_vec()));
+            return Ok(Some(Base { discovery, plans: plans(self.head, read)? }));
+        }
+        let Some(git) = &self.spot.git else {
+            let is_stream = question.path == "-";
+            if let Some(revision) = question.base {
+                let why =
+                    if is_stream { "a stream has no history".to_owned() } else { format!("`{}` is in no git repository", self.spot.root) };
+                return Err(format!("`--base {revision}` cannot be read: {why}; name a folder or file with `--base-dir`").into());
+            }
+            findings.push(no_base(if is_stream { "a stream has no history" } else { "this is no git repository" }));
+            return Ok(None);
+        };
+        let target = world.environment.get("GITHUB_BASE_REF").map(String::as_str);
+        let base = git.base(question.base, target)?;
+        // Plans on a branch of their own are what was committed last, whatever this branch is compared with.
+        let held = match branch {
+            Some(branch) => branch.tip(),
+            None => base.clone(),
+        };
+        if base.is_none() && held.is_none() {
+            findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched"));
+        }
+        let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
+        let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix)).transpose()?.unwrap_or_default();
+        let Some(held) = held else { return Ok(base.map(|_| Base { discovery, plans: Plans::new() })) };
+        let read = &mut |output: &str, below: &str| match git_folder(git, &self.spot.root, self.elsewhere, output) {
+            Some(folder) => Ok(git.read_at(&held, &joined(&folder, below))?),
+            None => Ok(git.read_at(&held, &joined(&joined(&prefix, output), below))?),
+        };
+        Ok(Some(Base { discovery, plans: plans(self.head, read)? }))
+    }
+
+    fn discovery(&self, git: &git::Repository, base: &git::Base, prefix: &str) -> Result<Discovery, Failure> {
+        let read = &self.spot.reading.files;
+        let is_wanted = |path: &str| if self.spot.is_single { read.get(path).is_some() } else { disk::is_read(path) };
+        let changes = git.changes_since(base, prefix, &is_wanted)?;
+        Ok(discover::discover(&self.documents.overlaid(&changes.changed, &changes.removed, self.config), self.config))
+    }
+}
+
+/// Reads the file of an output folder.
+type Read<'a> = dyn FnMut(&str, &str) -> Result<Option<Vec<u8>>, Failure> + 'a;
 
 fn plans(head: &Discovery, read: &mut Read<'_>) -> Result<Plans, Failure> {
     let mut plans = BTreeMap::new();
     for catalog in &head.catalogs {
         for rollout in &catalog.rollouts {
             let (environment, namespace, name) = (&catalog.environment, &rollout.namespace, &rollout.reference.name);
-            let folder = if environment.is_empty() { catalog.output.clone() } else { format!("{}/{environment}", catalog.output) };
-            let path = format!("{folder}/{namespace}/{name}/plan.yaml");
-            if let Some(bytes) = read(&path)? {
+            let path = joined(environment, &format!("{namespace}/{name}/plan.yaml"));
+            if let Some(bytes) = read(&catalog.output, &path)? {
                 plans.insert((environment.clone(), namespace.clone(), name.clone()), bytes);
             }
         }
     }
     Ok(plans)
+}
+
+/// A path below a folder; the empty folder is the root.
+pub(super) fn joined(folder: &str, below: &str) -> String {
+    [folder, below].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 fn no_base(why: &str) -> Finding {

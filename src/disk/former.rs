@@ -1,6 +1,6 @@
 //! Files of plans that were written before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -37,6 +37,36 @@ impl Former<'_> {
 /// A cheap look, good on a plan that a merge conflict or an editor broke.
 fn is_plan(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == b"kind: RolloutPlan")
+}
+
+/// Returns the same of a tree that lies elsewhere, of which these are all paths: those that the new tree does not have
+/// and `is_stale` condemns, sorted. `read` gives the bytes of a plan.
+///
+/// # Errors
+/// When `read` has one.
+pub fn left_over<E>(
+    paths: &BTreeSet<String>,
+    read: impl Fn(&str) -> Result<Vec<u8>, E>,
+    files: &Files,
+    is_stale: &dyn Fn(&Former) -> bool,
+) -> Result<BTreeSet<String>, E> {
+    let split =
+        |path: &'_ str| path.rsplit_once('/').map_or((String::new(), path.to_owned()), |(folder, name)| (folder.into(), name.into()));
+    let mut folders: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (folder, name) in paths.iter().map(|path| split(path)) {
+        folders.entry(folder).or_default().push(name);
+    }
+    let mut condemned = BTreeSet::new();
+    for (folder, names) in folders {
+        if !names.iter().any(|name| name == PLAN) || folder.split('/').any(|name| name.starts_with('.')) {
+            continue;
+        }
+        let joined = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let plan = read(&joined(PLAN))?;
+        let is_condemned = |name: &&String| files.get(&joined(name)).is_none() && is_stale(&Former { folder: &folder, name, plan: &plan });
+        condemned.extend(names.iter().filter(is_condemned).map(|name| joined(name)));
+    }
+    Ok(condemned)
 }
 
 /// Returns the paths below `root` that the new tree does not have and `is_stale` condemns, sorted.

@@ -13,6 +13,10 @@ pub struct Base {
 }
 
 impl Base {
+    pub(super) fn new(id: Oid, name: String) -> Base {
+        Base { id, name }
+    }
+
     /// The full id of the commit.
     pub fn commit(&self) -> String {
         self.id.to_string()
@@ -65,7 +69,7 @@ impl Repository {
         Err(GitError::Revision { revision: revision.to_owned(), root: self.root.clone(), help })
     }
 
-    fn head(&self) -> Result<Option<Oid>, GitError> {
+    pub(super) fn head(&self) -> Result<Option<Oid>, GitError> {
         match self.git.head().and_then(|head| head.peel_to_commit()) {
             Ok(commit) => Ok(Some(commit.id())),
             Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => Ok(None),

@@ -73,4 +73,114 @@ pub enum GitError {
         /// What libgit2 said.
         source: git2::Error,
     },
+    /// HEAD names no branch, so that there is none to commit to.
+    #[error("HEAD of the repository `{root}` is detached: there is no branch to commit to\nhelp: name one: `--branch BRANCH`")]
+    Detached {
+        /// The repository.
+        root: Utf8PathBuf,
+    },
+    /// There is no commit that plans could be made from.
+    #[error("the repository `{root}` has no commit yet\nhelp: commit the manifests first: a plan names the commit that it is made from")]
+    Unborn {
+        /// The repository.
+        root: Utf8PathBuf,
+    },
+    /// A merge, rebase or the like is under way, and a commit now would be taken for its end.
+    #[error("the repository `{root}` is in the middle of {what}\nhelp: finish it first, or commit to another branch: `--branch BRANCH`")]
+    Busy {
+        /// What is under way.
+        what: &'static str,
+        /// The repository.
+        root: Utf8PathBuf,
+    },
+    /// A name that no branch can have.
+    #[error("`{name}` cannot be the name of a branch\nhelp: give a name as `git branch` takes it: `--branch rollouts`")]
+    BranchName {
+        /// As it was given.
+        name: String,
+    },
+    /// Somebody works on the branch.
+    #[error("the branch `{name}` is checked out in `{place}`\nhelp: {help}")]
+    CheckedOut {
+        /// The branch.
+        name: String,
+        /// The work tree.
+        place: Utf8PathBuf,
+        /// The way out.
+        help: String,
+    },
+    /// The branch has commits of its own here and at the remote.
+    #[error(
+        "the branch `{name}` and `{remote}/{name}` have parted: each has commits that the other has not\nhelp: if nobody needs the commits here: `git branch -f {name} {remote}/{name}`"
+    )]
+    Parted {
+        /// The branch.
+        name: String,
+        /// The remote.
+        remote: String,
+    },
+    /// Somebody else moved the branch while we worked.
+    #[error("the branch `{name}` has moved in the meantime; nothing was committed\nhelp: run the command again")]
+    Moved {
+        /// The branch.
+        name: String,
+    },
+    /// A file stands where a folder of the tree must go, or the other way round.
+    #[error("cannot commit `{path}` to `{branch}`: {found} is in the way\nhelp: remove or rename it on that branch")]
+    InTheWay {
+        /// Where the file should be.
+        path: String,
+        /// The branch.
+        branch: String,
+        /// What is there.
+        found: &'static str,
+    },
+    /// The repository refused to take an object, a reference or the index.
+    #[error("cannot write {what} of the repository `{root}`\nhelp: see what `git -C {root} status` says")]
+    Write {
+        /// What was to be written.
+        what: &'static str,
+        /// The repository.
+        root: Utf8PathBuf,
+        /// What libgit2 said.
+        source: git2::Error,
+    },
+    /// The name is not one of the configured remotes.
+    #[error("the repository `{root}` has no remote `{remote}`\nhelp: {help}")]
+    Remote {
+        /// As it was given, without credentials.
+        remote: String,
+        /// The repository.
+        root: Utf8PathBuf,
+        /// The way out.
+        help: String,
+    },
+    /// The git program cannot be run.
+    #[error("cannot run `git`, which fetches and pushes\nhelp: install git, or leave out `--push` and push `{branch}` yourself")]
+    NoProgram {
+        /// The branch.
+        branch: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The remote cannot be reached, or wants credentials.
+    #[error("`git fetch {remote}` failed{said}\nhelp: see that `git fetch {remote}` works by itself, without asking for a password")]
+    Fetch {
+        /// The remote.
+        remote: String,
+        /// What git said.
+        said: String,
+    },
+    /// The remote did not take the commit.
+    #[error("`{remote}` did not take the commit for `{branch}`, and nothing was changed here{said}\nhelp: {help}")]
+    Push {
+        /// The remote.
+        remote: String,
+        /// The branch.
+        branch: String,
+        /// What git said.
+        said: String,
+        /// The way out.
+        help: String,
+    },
 }

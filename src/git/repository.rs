@@ -40,6 +40,15 @@ impl Repository {
         path.strip_prefix(root).ok().map(|below| below.as_str().to_owned())
     }
 
+    /// Returns a path's place below the root, whether or not there is anything yet: empty for the root itself, None
+    /// outside of it.
+    pub fn place_of(&self, path: &Utf8Path) -> Option<String> {
+        let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
+        let below = self.prefix_of(existing)?;
+        let rest = path.strip_prefix(existing).ok()?.as_str();
+        Some([below.as_str(), rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
+    }
+
     /// Reads a file of a commit; its path is relative to the root. None: there is no such file.
     ///
     /// # Errors

@@ -3,66 +3,10 @@
 use std::fs;
 use std::process::Command;
 
-use camino::{Utf8Path, Utf8PathBuf};
 use rollout::disk;
 use rollout::git::{Base, Changes, GitError, Repository};
-use tempfile::TempDir;
 
-/// A folder with repositories in it, away from the user's own configuration.
-struct Ground(TempDir);
-
-impl Ground {
-    fn new() -> Ground {
-        Ground(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> Utf8PathBuf {
-        Utf8Path::from_path(self.0.path()).unwrap().canonicalize_utf8().unwrap().join(name)
-    }
-
-    #[track_caller]
-    fn git(&self, folder: &str, command: &str) -> String {
-        let output = Command::new("git")
-            .args(["-c", "user.name=n", "-c", "user.email=e@x", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always"])
-            .args(command.split(' '))
-            .current_dir(self.path(folder))
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "git {command}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn commit(&self, folder: &str, message: &str) -> String {
-        self.git(folder, "add -A");
-        self.git(folder, &format!("commit -q --allow-empty -m {message}"));
-        self.git(folder, "rev-parse HEAD")
-    }
-
-    /// An origin with one commit on `main`, and a clone of it on the branch `change`. Returns the commit.
-    fn origin_and_clone(&self) -> String {
-        fs::create_dir(self.path("origin")).unwrap();
-        self.git("origin", "init -q");
-        self.write("origin/prod/a.yaml", "a: 1\n");
-        self.write("origin/prod/b.yaml", "b: 1\n");
-        self.write("origin/.gitignore", "out/\n");
-        let commit = self.commit("origin", "first");
-        self.git("", "clone -q origin clone");
-        self.git("clone", "checkout -q -b change");
-        commit
-    }
-
-    fn repository(&self, folder: &str) -> Repository {
-        Repository::discover(&self.path(folder)).unwrap().unwrap()
-    }
-}
+use crate::ground::Ground;
 
 #[track_caller]
 fn base(repository: &Repository) -> Base {

@@ -9,10 +9,13 @@
 )]
 
 mod commands;
+mod commit;
 mod disk;
 mod examples;
 mod git;
 mod golden;
+mod ground;
+mod history;
 mod house;
 mod render;
 mod scripts;
