@@ -11,7 +11,7 @@ use crate::disk::{self, Difference, Former};
 use crate::files::Files;
 use crate::model::{Catalog, Finding, Plan, Position, Severity};
 use crate::plan;
-use crate::report::{self, Colors, PlanReport, count};
+use crate::report::{self, Colors, HtmlRelease, PlanReport, count};
 use crate::tree::{self, TreeError};
 
 use super::commit::{self, Committed, Order, Told};
@@ -99,6 +99,8 @@ pub(super) struct Args {
 enum Format {
     /// Tables and diffs for people
     Text,
+    /// One page to open in a browser: charts, a step at a time, findings
+    Html,
     /// One report with `.plans[]` and `.findings[]`
     Json,
     /// A stream of RolloutPlan objects
@@ -162,7 +164,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     };
     findings.sort();
     findings.dedup();
-    args.print(reports, &findings, world)?;
+    args.print(reports, &findings, &repository.files, world)?;
     world.stdout.flush()?;
     world.stderr.write_all(report::findings(&findings, &repository.files, world.stderr_colors).as_bytes())?;
     world.stderr.write_all(summary.as_bytes())?;
@@ -172,10 +174,12 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
 /// What is left of a plan when its report is made: of a thousand plans, no more than what is printed and written.
 struct Reported<'a> {
     catalog: &'a Catalog,
-    /// The text to print; empty for JSON.
+    /// The text to print; empty for JSON and HTML.
     text: String,
     /// The plan's part of a JSON report; null otherwise.
     document: Value,
+    /// The plan's part of a page; none otherwise.
+    html: Option<HtmlRelease>,
     /// The plan's files, where they are written or compared.
     files: Result<Files, TreeError>,
     /// What a commit tells about it.
@@ -235,11 +239,15 @@ impl Args {
             document: Value::Null,
             transitions: Vec::new(),
         };
-        let (mut text, mut document) = (String::new(), Value::Null);
+        let (mut text, mut document, mut html) = (String::new(), Value::Null, None);
         match self.format {
             Format::Text => {
                 report.transitions = tree::transitions(plan);
                 text = report::text(report, colors);
+            }
+            Format::Html => {
+                report.transitions = tree::transitions(plan);
+                html = Some(report::html_release(report, &tree::states(plan)));
             }
             Format::Json => {
                 report.document = plan::document(plan);
@@ -253,14 +261,19 @@ impl Args {
             digest: plan::digest(&plan.spec),
         };
         let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
-        Reported { catalog, text, document, files, told }
+        Reported { catalog, text, document, html, files, told }
     }
 
     /// Prints all plans in their order.
-    fn print(&self, reports: Vec<Reported<'_>>, findings: &[Finding], world: &mut World<'_>) -> Result<(), Failure> {
+    fn print(&self, reports: Vec<Reported<'_>>, findings: &[Finding], files: &Files, world: &mut World<'_>) -> Result<(), Failure> {
         let separator = match self.format {
             Format::Text => "\n",
             Format::Yaml => "---\n",
+            Format::Html => {
+                let releases = reports.into_iter().filter_map(|report| report.html).collect();
+                world.stdout.write_all(report::html(releases, findings, files).as_bytes())?;
+                return Ok(());
+            }
             Format::Json => {
                 let documents: Vec<Value> = reports.into_iter().map(|report| report.document).collect();
                 world.stdout.write_all(report::json(&documents, findings).as_bytes())?;

@@ -63,14 +63,17 @@ fn one(text: &mut String, finding: &Finding, files: &Files, colors: Colors) {
 }
 
 /// One line of a file, cut to what fits, and where the caret goes.
-struct Snippet {
-    number: String,
-    line: String,
+pub(super) struct Snippet {
+    /// The line's number.
+    pub(super) number: String,
+    /// The line, with what is hidden made visible.
+    pub(super) line: String,
     indent: usize,
 }
 
 impl Snippet {
-    fn of(place: &Place, files: &Files) -> Option<Self> {
+    /// The line at the place; none where there is no such file or line.
+    pub(super) fn of(place: &Place, files: &Files) -> Option<Self> {
         let bytes = files.get(&place.path)?;
         let number = usize::try_from(place.position.line).ok()?.checked_sub(1)?;
         let line = String::from_utf8_lossy(bytes.split(|byte| *byte == b'\n').nth(number)?);

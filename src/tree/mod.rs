@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::model::Plan;
 use crate::plan::states::{self, State};
 use crate::plan::{self, manifests};
-use crate::report::Transition;
+use crate::report::{self, Transition};
 
 mod readme;
 
@@ -68,6 +68,15 @@ pub fn transitions(plan: &Plan) -> Vec<Transition> {
     transitions.push(transition(plan, (end.clone(), &last), ("target".to_owned(), &states::state_of(&spec.target))));
     transitions.push(transition(plan, (end, &last), ("baseline".to_owned(), &baseline)));
     transitions
+}
+
+/// Returns every state on the way forward, whole: the baseline, each step, and the end.
+pub fn states(plan: &Plan) -> Vec<report::State> {
+    let spec = &plan.spec;
+    let steps = spec.steps.iter().map(|step| (step.name.as_str(), &step.state));
+    let all = std::iter::once(("baseline", &spec.baseline)).chain(steps).chain([("finish", &spec.target)]);
+    all.map(|(name, versions)| report::State { name: name.to_owned(), objects: manifests::named(plan, &states::state_of(versions)) })
+        .collect()
 }
 
 /// The file of a transition, in the order of `transitions`.

@@ -37,6 +37,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("git2", &["git"]),
     ("ignore", &["disk"]),
     ("libyaml_safer", &["yaml"]),
+    ("maud", &["report"]),
     ("mlua", &["lua"]),
     ("serde_json_canonicalizer", &["digest"]),
     ("sha2", &["digest"]),
@@ -121,7 +122,8 @@ fn every_gateway_has_a_script_a_declaration_and_ten_cases() {
 fn every_code_of_a_finding_is_explained() {
     let explained: BTreeSet<&str> = rollout::report::codes::CODES.iter().map(|(code, _)| *code).collect();
     let mut missing = BTreeSet::new();
-    for file in sources("src") {
+    // Attributes of HTML have the shape of codes; the page makes no findings.
+    for file in sources("src").into_iter().filter(|file| !file.starts_with(root().join("src/report/html"))) {
         for code in codes(&code_of(&text_of(&file))) {
             if !explained.contains(code.as_str()) {
                 missing.insert(format!("{code} ({})", file.strip_prefix(root()).unwrap_or(&file).display()));
