@@ -38,7 +38,9 @@ pub fn commands<'a>(plan: &'a Plan, stages: &[&Stage], values: &Bound) -> Result
             }
         }
         for object in &stage.remove {
-            let _ = writeln!(text, "kubectl delete {} -n {} --ignore-not-found", resource(plan, object), quoted(&plan.namespace));
+            // In the foreground: the object is gone when its pods are, so that the next stage does not give them traffic.
+            let (resource, namespace) = (resource(plan, object), quoted(&plan.namespace));
+            let _ = writeln!(text, "kubectl delete {resource} -n {namespace} --ignore-not-found --cascade=foreground");
         }
         if let Some(eviction) = &stage.evict {
             let _ = writeln!(
@@ -213,7 +215,7 @@ mod tests {
     fn an_abort_removes_what_only_the_plan_made() {
         let plan = fixture();
         let text = commands(&plan, &states::jump(&plan.spec, 2, 0), &bound()).expect("all bound");
-        assert!(text.contains("kubectl delete deployment.v1.apps/shop-canary -n prod --ignore-not-found\n"), "{text}");
+        assert!(text.contains("kubectl delete deployment.v1.apps/shop-canary -n prod --ignore-not-found --cascade=foreground\n"), "{text}");
         assert!(text.contains("kubectl wait deployment.v1.apps/shop-canary -n prod --for=delete"), "{text}");
     }
 

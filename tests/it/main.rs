@@ -17,6 +17,10 @@ mod golden;
 mod ground;
 mod history;
 mod house;
+#[allow(dead_code, unused_imports, reason = "the end-to-end suite uses the rest")]
+#[path = "../e2e/recorder/mod.rs"]
+mod recorder;
+mod recording;
 mod render;
 mod scripts;
 mod yaml_properties;

@@ -1,0 +1,63 @@
+//! The end-to-end suite: the program against a real control plane. `tests/e2e/run` brings the control plane along and runs it.
+
+#![allow(dead_code, reason = "scenarios of the agent, which is being built, use the rest")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests stand outside of the rooms, and one that cannot go on has failed"
+)]
+
+mod cluster;
+mod control_plane;
+mod player;
+mod process;
+mod recorder;
+mod runner;
+mod scenarios;
+mod watcher;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use std::{env, thread};
+
+use runner::Wishes;
+
+fn main() -> ExitCode {
+    let Some(folder) = env::var_os("ROLLOUT_E2E_DIR").map(PathBuf::from) else {
+        println!("the end-to-end suite needs a control plane and is skipped here: tests/e2e/run runs it");
+        return ExitCode::SUCCESS;
+    };
+    let wishes = match Wishes::read(env::args().skip(1)) {
+        Ok(wishes) => wishes,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
+    end_with_parent();
+    match runner::run(&folder, &wishes) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("e2e: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Cargo does not pass a signal on: who started this and is gone will not wait for an answer.
+fn end_with_parent() {
+    let parent = std::os::unix::process::parent_id();
+    thread::spawn(move || {
+        while std::os::unix::process::parent_id() == parent {
+            thread::sleep(Duration::from_millis(200));
+        }
+        // The children die with their thread.
+        std::process::exit(130);
+    });
+}

@@ -1,0 +1,147 @@
+//! What must never be, told from a timeline.
+//!
+//! - While steps run, the new version never gets more than the step declares, and at a step's end exactly that.
+//! - From the last step on it never gets less than before, and everything after success.
+//! - While a release is taken back it never gets more than before, and nothing after that.
+//! - No traffic ever goes to a Service or subset without ready endpoints, and no entry loses a request that it took.
+
+use serde_json::Value;
+
+use super::request::Request;
+use super::timeline::{Moment, Phase, seconds};
+
+/// Shares are sums of fractions: this much is noise.
+const NOISE: f64 = 1e-6;
+
+/// What the plan promises.
+#[derive(Debug, Clone)]
+pub(crate) struct Release {
+    /// The image of the new version.
+    pub(crate) image: String,
+    /// Each step's `traffic`, as the plan has it: `weight` or `matches`, or null.
+    pub(crate) steps: Vec<Value>,
+}
+
+impl Release {
+    /// Reads a plan object.
+    pub(crate) fn of(plan: &Value) -> Self {
+        let spec = &plan["spec"];
+        let workload =
+            format!("{}/{}@", spec["workload"]["kind"].as_str().unwrap_or_default(), spec["workload"]["name"].as_str().unwrap_or_default());
+        let target = spec["target"].as_array().into_iter().flatten().filter_map(Value::as_str).find(|key| key.starts_with(&workload));
+        let image = &spec["objects"][target.unwrap_or_default()]["spec"]["template"]["spec"]["containers"][0]["image"];
+        let steps = spec["steps"].as_array().into_iter().flatten().map(|step| step["traffic"].clone());
+        Self { image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect() }
+    }
+
+    /// One request for each match of any step.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        let matches = self.steps.iter().flat_map(|step| step["matches"].as_array().into_iter().flatten());
+        let mut requests: Vec<Request> = matches.filter_map(Request::matching).collect();
+        requests.sort();
+        requests.dedup();
+        requests
+    }
+
+    /// The share of the new version that a step declares for a request; none where it leaves routing alone.
+    fn declared(&self, step: usize, request: &Request) -> Option<f64> {
+        let traffic = self.steps.get(step.checked_sub(1)?)?;
+        if traffic.is_null() {
+            return None;
+        }
+        if let Some(weight) = traffic["weight"].as_f64() {
+            return Some(weight / 100.0);
+        }
+        let matches = traffic["matches"].as_array().into_iter().flatten();
+        let is_meant = matches.filter_map(Request::matching).any(|meant| meant == *request);
+        Some(if is_meant { 1.0 } else { 0.0 })
+    }
+}
+
+/// Returns what was wrong, each fault once for as long as it lasts.
+pub(crate) fn judge(release: &Release, moments: &[Moment]) -> Vec<String> {
+    let mut keys: Vec<&(String, Request)> = moments.iter().flat_map(|moment| moment.traffic.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    keys.into_iter().flat_map(|key| faults(release, moments, key)).collect()
+}
+
+/// The faults of one request at one entry.
+fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec<String> {
+    let mut faults: Vec<String> = Vec::new();
+    let mut last = String::new();
+    let mut say = |moment: &Moment, what: &str, fault: Option<String>| {
+        let fault = fault.unwrap_or_default();
+        if !fault.is_empty() && last != what {
+            faults.push(format!(
+                "{:.3} s, {}, {} {}: {fault} (after {})",
+                seconds(moment.millis),
+                moment.phase,
+                key.0,
+                key.1,
+                moment.cause
+            ));
+        }
+        if fault.is_empty() {
+            if last == what {
+                last.clear();
+            }
+        } else {
+            what.clone_into(&mut last);
+        }
+    };
+    let mut was_taken = false;
+    let mut was_alive = false;
+    let mut phase = Phase::Rest;
+    let mut former = 0.0;
+    // The most, or the least, that the new version may get.
+    let (mut ceiling, mut floor) = (0.0_f64, 0.0_f64);
+    for (index, moment) in moments.iter().enumerate() {
+        let Some(Some(share)) = moment.traffic.get(key) else {
+            if moment.traffic.contains_key(key) {
+                say(moment, "lost", was_taken.then(|| "the entry does not take the request any more".to_owned()));
+            }
+            continue;
+        };
+        was_taken = true;
+        let new = share.of(&release.image);
+        if moment.phase != phase {
+            phase = moment.phase;
+            ceiling = former;
+            floor = if phase == Phase::Finishing { former } else { 0.0 };
+        }
+        was_alive |= share.lost() < NOISE;
+        say(moment, "dead", (was_alive && share.lost() > NOISE).then(|| format!("{share}")));
+        let (highest, lowest) = match phase {
+            Phase::Rest | Phase::Aborted => (Some(0.0), 0.0),
+            Phase::Succeeded => (None, 1.0),
+            Phase::Finishing => (None, floor),
+            Phase::Aborting => (Some(ceiling), 0.0),
+            Phase::Step(step) => match release.declared(step, &key.1) {
+                // On the way down to a smaller share, what is there already may stay until the route is written.
+                Some(declared) => (Some(ceiling.max(declared)), 0.0),
+                None => (None, 0.0),
+            },
+        };
+        let exceeded = highest.filter(|highest| new > highest + NOISE);
+        say(
+            moment,
+            "much",
+            exceeded.map(|most| format!("the new version gets {:.1} %, which is more than {:.1} %", new * 100.0, most * 100.0)),
+        );
+        let is_less = new < lowest - NOISE;
+        say(moment, "less", is_less.then(|| format!("the new version falls to {:.1} %, below {:.1} %", new * 100.0, lowest * 100.0)));
+        ceiling = ceiling.min(new);
+        floor = floor.max(new);
+        former = new;
+        // The end of a step that was not given up.
+        if let (Phase::Step(step), Some(next)) = (phase, moments.get(index + 1))
+            && (next.phase == Phase::Step(step + 1) || next.phase == Phase::Finishing)
+            && let Some(declared) = release.declared(step, &key.1)
+        {
+            let fault = format!("the step ends with {:.1} % for the new version, not {:.1} %", new * 100.0, declared * 100.0);
+            say(moment, "end", ((new - declared).abs() > NOISE).then_some(fault));
+        }
+    }
+    faults
+}

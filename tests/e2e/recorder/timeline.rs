@@ -1,0 +1,183 @@
+//! From events to moments: who got the traffic of each entry, whenever that or the phase of the release changed.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+use serde_json::Value;
+
+use super::backend::Backend;
+use super::request::Request;
+use super::service::{Share, answered};
+use super::view::{Event, View};
+use super::{http_route, ingress, traffic_split, virtual_service};
+
+/// The ConfigMap by which a test that plays a release by hand says how far it is: `data.phase`.
+pub(crate) const MARK: &str = "recorder-mark";
+
+/// How far a release is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing has begun.
+    Rest,
+    /// A step is being entered or holds; counted from 1.
+    Step(usize),
+    /// All steps are done, the end state is being reached.
+    Finishing,
+    /// The end state is reached.
+    Succeeded,
+    /// The way back.
+    Aborting,
+    /// Back at the baseline.
+    Aborted,
+}
+
+/// Who gets what from a moment on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Moment {
+    /// From the start of the recording.
+    pub(crate) millis: u64,
+    /// The store's revision.
+    pub(crate) revision: u64,
+    /// The object whose change made it so.
+    pub(crate) cause: String,
+    /// How far the release is.
+    pub(crate) phase: Phase,
+    /// By entry (`VirtualService/shop`) and request. None: the entry does not take the request.
+    pub(crate) traffic: BTreeMap<(String, Request), Option<Share>>,
+}
+
+/// Returns the moments at which something changed, from revision `start` on, for plain requests and those of `special`.
+pub(crate) fn timeline(events: &[Event], start: u64, special: &[Request]) -> Vec<Moment> {
+    let mut events: Vec<&Event> = events.iter().collect();
+    events.sort_by_key(|event| event.revision);
+    let mut view = View::default();
+    let mut moments: Vec<Moment> = Vec::new();
+    let mut events = events.into_iter().peekable();
+    while let Some(event) = events.next() {
+        view.take(event);
+        // Objects deleted together may share a revision; a moment is what is true after all of it.
+        if event.revision < start || events.peek().is_some_and(|next| next.revision == event.revision) {
+            continue;
+        }
+        let (phase, traffic) = (phase_of(&view), traffic(&view, special));
+        if moments.last().is_none_or(|last| last.phase != phase || last.traffic != traffic) {
+            let cause = format!("{}/{}", event.kind, event.name);
+            moments.push(Moment { millis: event.millis, revision: event.revision, cause, phase, traffic });
+        }
+    }
+    moments
+}
+
+/// Returns the timeline as text, one line a change.
+pub(crate) fn shown(moments: &[Moment]) -> String {
+    let mut text = String::new();
+    let mut former: Option<&Moment> = None;
+    for moment in moments {
+        let _ = writeln!(text, "{:>8.3} s  {:<10} {}", seconds(moment.millis), moment.phase.to_string(), moment.cause);
+        for (key, share) in &moment.traffic {
+            if former.and_then(|former| former.traffic.get(key)) != Some(share) {
+                let _ = writeln!(
+                    text,
+                    "{:24}{} {}: {}",
+                    "",
+                    key.0,
+                    key.1,
+                    share.as_ref().map_or_else(|| "not taken".to_owned(), ToString::to_string)
+                );
+            }
+        }
+        former = Some(moment);
+    }
+    text
+}
+
+/// Milliseconds as seconds.
+pub(crate) fn seconds(millis: u64) -> f64 {
+    std::time::Duration::from_millis(millis).as_secs_f64()
+}
+
+impl Phase {
+    /// Reads what `Display` writes.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        match text.split_once(' ') {
+            Some(("step", number)) => number.parse().ok().map(Self::Step),
+            Some(_) => None,
+            None => [Self::Rest, Self::Finishing, Self::Succeeded, Self::Aborting, Self::Aborted]
+                .into_iter()
+                .find(|phase| phase.to_string() == text),
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rest => formatter.write_str("rest"),
+            Self::Step(number) => write!(formatter, "step {number}"),
+            Self::Finishing => formatter.write_str("finishing"),
+            Self::Succeeded => formatter.write_str("succeeded"),
+            Self::Aborting => formatter.write_str("aborting"),
+            Self::Aborted => formatter.write_str("aborted"),
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versions =
+            self.versions.iter().map(|(image, share)| format!("{} {:.1} %", image.rsplit('/').next().unwrap_or(image), share * 100.0));
+        let dead = self.dead.iter().map(|(service, share)| format!("nobody behind {service} {:.1} %", share * 100.0));
+        formatter.write_str(&versions.chain(dead).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Every entry with every request.
+fn traffic(view: &View, special: &[Request]) -> BTreeMap<(String, Request), Option<Share>> {
+    let mut traffic = BTreeMap::new();
+    let mut add = |entry: String, mut paths: Vec<String>, route: &dyn Fn(&Request) -> Option<Vec<Backend>>| {
+        paths.push("/".to_owned());
+        paths.sort();
+        paths.dedup();
+        let plain = paths.iter().map(|path| Request::plain(path));
+        for request in plain.chain(special.iter().cloned()) {
+            let share = route(&request).map(|backends| answered(view, &backends));
+            traffic.insert((entry.clone(), request), share);
+        }
+    };
+    for (name, object) in view.all("VirtualService") {
+        add(format!("VirtualService/{name}"), virtual_service::paths(object), &|request| virtual_service::route(object, request));
+    }
+    for (name, object) in view.all("HTTPRoute") {
+        add(format!("HTTPRoute/{name}"), http_route::paths(object), &|request| http_route::route(object, request));
+    }
+    for (name, object) in view.all("Ingress").filter(|(_, object)| !ingress::is_canary(object)) {
+        add(format!("Ingress/{name}"), ingress::paths(object), &|request| ingress::route(view, name, request));
+    }
+    for (name, object) in view.all("TrafficSplit") {
+        add(format!("TrafficSplit/{name}"), Vec::new(), &|_| traffic_split::route(object));
+    }
+    traffic
+}
+
+/// What the test says, else what the plan's status says.
+fn phase_of(view: &View) -> Phase {
+    if let Some(mark) = view.get("ConfigMap", MARK) {
+        return mark["data"]["phase"].as_str().and_then(Phase::from_text).unwrap_or(Phase::Rest);
+    }
+    view.all("RolloutPlan").map(|(_, plan)| from_status(&plan["status"])).find(|phase| *phase != Phase::Rest).unwrap_or(Phase::Rest)
+}
+
+fn from_status(status: &Value) -> Phase {
+    match status["phase"].as_str() {
+        Some("Succeeded" | "Bypassed") => return Phase::Succeeded,
+        Some("Aborted") => return Phase::Aborted,
+        _ => {}
+    }
+    let step = status["cursor"]["step"].as_u64().and_then(|step| usize::try_from(step).ok());
+    match (status["cursor"]["part"].as_str(), step) {
+        (Some("finish"), _) => Phase::Finishing,
+        (Some("abort" | "abortFinish"), _) => Phase::Aborting,
+        (Some(_), Some(step)) => Phase::Step(step),
+        _ => Phase::Rest,
+    }
+}
