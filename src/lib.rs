@@ -12,6 +12,7 @@ pub mod discover;
 pub mod disk;
 pub mod files;
 pub mod git;
+pub mod kruise_status;
 pub mod lua;
 pub mod machine;
 pub mod model;

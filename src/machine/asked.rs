@@ -12,21 +12,23 @@ pub(super) fn asked(spec: &PlanSpec, status: &mut PlanStatus, request: &Request,
         return;
     }
     status.handled_request = Some(request.id.clone());
-    status.refused_request = obey(spec, status, request, now).err();
+    status.refused_request = if status.digest.as_ref() == Some(&request.digest) {
+        obey(spec, status, request.verb, request.step, now).err()
+    } else {
+        let run = status.digest.as_deref().unwrap_or("none");
+        Some(format!("the request speaks of the plan `{}`, the one that is run is `{run}`", request.digest))
+    };
 }
 
-fn obey(spec: &PlanSpec, status: &mut PlanStatus, request: &Request, now: Timestamp) -> Result<(), String> {
-    if status.digest.as_ref() != Some(&request.digest) {
-        let run = status.digest.as_deref().unwrap_or("none");
-        return Err(format!("the request speaks of the plan `{}`, the one that is run is `{run}`", request.digest));
-    }
-    match request.verb {
-        Verb::Approve => approve(status, request.step),
+/// Does what was asked for, or says why not.
+pub(super) fn obey(spec: &PlanSpec, status: &mut PlanStatus, verb: Verb, step: u32, now: Timestamp) -> Result<(), String> {
+    match verb {
+        Verb::Approve => approve(status, step),
         Verb::Pause => pause(status, now),
         Verb::Resume => resume(status, now),
         Verb::Abort => abort(status, now),
         Verb::Retry => retry(status, now),
-        Verb::Jump => jump(spec, status, request.step),
+        Verb::Jump => jump(spec, status, step),
     }
 }
 

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use crate::model::{Bindings, Bypass, Failure, Hold, Part, Plan, PlanSpec, PlanStatus, Purpose, Request, Stage};
+use crate::model::{Bindings, Bypass, Failure, Hold, Part, Plan, PlanSpec, PlanStatus, Purpose, Request, Stage, Verb};
 
 /// What happened.
 ///
@@ -61,6 +61,14 @@ pub enum Event {
     Tick,
     /// Somebody asked for something.
     Asked(Request),
+    /// The same, in the Rollout's own status, which holds no digest and no id: whether it is fresh was found out where it was
+    /// read. One that does not fit is passed over.
+    Commanded {
+        /// What.
+        verb: Verb,
+        /// The step whose gate is opened, or to go to.
+        step: u32,
+    },
     /// The Rollout's own switches.
     Suspended {
         /// `spec.strategy.paused`.
@@ -211,6 +219,8 @@ fn happen(spec: &PlanSpec, status: &mut PlanStatus, event: &Event, now: Timestam
         | Event::Tick => {}
         Event::Bound(bindings) => bind(status, bindings),
         Event::Asked(request) => asked::asked(spec, status, request, now),
+        // What does not fit was asked too late, and the Rollout's status says where the release is now.
+        Event::Commanded { verb, step } => _ = asked::obey(spec, status, *verb, *step, now).err(),
         Event::Suspended { paused, disabled } => {
             asked::suspend(status, *paused, status.suspended.asked, now);
             status.suspended.disabled = *disabled;

@@ -14,6 +14,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("disk", &["files"]),
     ("files", &[]),
     ("git", &["files"]),
+    ("kruise_status", &["model"]),
     ("lua", &[]),
     ("machine", &["model", "plan"]),
     ("model", &[]),
