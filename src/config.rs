@@ -2,6 +2,12 @@
 //!
 //! Nothing here reads a disk. A file with faults gives findings, and as many environments as can be understood.
 
+mod build;
+mod schema;
+
+pub use build::{Build, Chart};
+pub use schema::schema;
+
 use serde_json::{Map, Value};
 
 use crate::files::Files;
@@ -13,6 +19,9 @@ pub const NAME: &str = ".rollout.yaml";
 
 /// Where plans go when nobody says otherwise.
 pub const OUTPUT: &str = "rollouts";
+
+/// The fields of an environment.
+const FIELDS: [&str; 5] = ["name", "path", "output", "namespace", "build"];
 
 /// What a repository's owner chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +41,8 @@ pub struct Environment {
     pub output: String,
     /// The namespace of objects that say none.
     pub namespace: Option<String>,
-    /// What makes its manifests, as written.
-    pub build: Option<String>,
+    /// What makes its manifests.
+    pub build: Build,
 }
 
 impl Default for Config {
@@ -45,7 +54,7 @@ impl Default for Config {
 impl Environment {
     /// The whole root, without a name.
     pub fn unnamed() -> Self {
-        Self { name: String::new(), path: String::new(), output: OUTPUT.into(), namespace: None, build: None }
+        Self { name: String::new(), path: String::new(), output: OUTPUT.into(), namespace: None, build: Build::Detected }
     }
 }
 
@@ -161,21 +170,30 @@ impl Reader<'_> {
 
     fn folder(&mut self, pointer: &str, fields: &Map<String, Value>, field: &str) -> Option<String> {
         let written = self.text(pointer, fields, field)?;
-        let parts: Vec<&str> = written.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-        if written.starts_with('/') || parts.contains(&"..") || written.contains('\\') {
+        let below = below_the_root(&written);
+        if below.is_none() {
             self.fault(
                 &format!("{pointer}/{field}"),
                 format!("`{field}` is a folder below the root, not `{written}`"),
                 "write it relative to the root, with `/` and without `..`",
             );
-            return None;
         }
-        Some(parts.join("/"))
+        below
+    }
+
+    /// A name as Kubernetes takes it; absent where there is none, or an empty one.
+    fn label(&mut self, pointer: &str, fields: &Map<String, Value>, field: &str) -> Option<String> {
+        let label = self.text(pointer, fields, field).filter(|label| !label.is_empty());
+        if let Some(label) = label.as_deref().filter(|label| !is_label(label)) {
+            let message = format!("a {field} is of small letters, digits and dashes, not `{label}`");
+            self.fault(&format!("{pointer}/{field}"), message, &format!("`{field}: prod`"));
+        }
+        label
     }
 
     fn environment(&mut self, pointer: &str, value: &Value) -> Option<Environment> {
         let before = self.findings.len();
-        let fields = self.map(pointer, value, &["name", "path", "output", "namespace", "build"])?;
+        let fields = self.map(pointer, value, &FIELDS)?;
         let name = self.text(pointer, fields, "name").unwrap_or_default();
         if !is_label(&name) {
             let at = format!("{pointer}/name");
@@ -191,16 +209,8 @@ impl Reader<'_> {
                 "plans need a folder of their own: `output: rollouts`",
             );
         }
-        let namespace = self.text(pointer, fields, "namespace").filter(|namespace| !namespace.is_empty());
-        if let Some(namespace) = namespace.as_deref().filter(|namespace| !is_label(namespace)) {
-            let message = format!("a namespace is of small letters, digits and dashes, not `{namespace}`");
-            self.fault(&format!("{pointer}/namespace"), message, "`namespace: prod`");
-        }
-        let build = self.text(pointer, fields, "build");
-        if build.is_some() {
-            let finding = Finding::warning("config-build", "`build` is not carried out yet: the files in `path` are read as they stand");
-            self.findings.push(finding.at(NAME, self.places.at(&format!("{pointer}/build"))));
-        }
+        let namespace = self.label(pointer, fields, "namespace");
+        let build = self.build(&format!("{pointer}/build"), fields.get("build"));
         let is_sound = self.findings[before..].iter().all(|finding| finding.severity != crate::model::Severity::Error);
         is_sound.then_some(Environment { name, path, output, namespace, build })
     }
@@ -212,13 +222,23 @@ impl Reader<'_> {
                 let message = format!("two environments have the name `{}`", environment.name);
                 self.fault(&format!("{pointer}/name"), message, "give every environment a name of its own");
             }
-            if let Some(earlier) = environments[..index].iter().find(|earlier| earlier.path == environment.path) {
+            // One chart serves several environments.
+            let is_chart = |environment: &Environment| matches!(environment.build, Build::Helm(_));
+            let is_same = |earlier: &&Environment| earlier.path == environment.path && !(is_chart(earlier) && is_chart(environment));
+            if let Some(earlier) = environments[..index].iter().find(is_same) {
                 let message =
                     format!("the environments `{}` and `{}` have the same path `{}`", earlier.name, environment.name, environment.path);
                 self.fault(&format!("{pointer}/path"), message, "give every environment a folder of its own");
             }
         }
     }
+}
+
+/// A relative path without `.` and empty parts; absent when it leads out of the root.
+fn below_the_root(written: &str) -> Option<String> {
+    let parts: Vec<&str> = written.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let leads_out = written.starts_with('/') || parts.contains(&"..") || written.contains('\\');
+    (!leads_out).then(|| parts.join("/"))
 }
 
 fn is_label(text: &str) -> bool {
@@ -232,7 +252,7 @@ fn listed(fields: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, Environment, from_bytes};
+    use super::{Build, Chart, Config, Environment, from_bytes};
 
     #[track_caller]
     fn case(text: &str, expected: &[&str]) {
@@ -284,5 +304,45 @@ mod tests {
         );
         case("environments:\n- {name: a, path: u}\n- {name: a, path: v}\n", &["3:10 two environments have the name `a`"]);
         case("environments:\n- {name: a, path: x}\n- {name: b, path: x}\n", &["3:19 the environments `a` and `b` have the same path `x`"]);
+    }
+
+    #[test]
+    fn a_build_is_none_kustomize_or_a_chart() {
+        let text = b"environments:
+- {name: a, path: a, build: none}
+- {name: b, path: b, build: kustomize}
+- {name: c, build: {helm: {chart: ./charts/shop, values: [values.yaml, env/c.yaml], release: shop, namespace: c}}}
+- {name: d, build: {helm: {chart: charts/shop}}}
+- {name: e, path: e}
+";
+        let (config, findings) = from_bytes(text);
+        assert_eq!(findings, []);
+        let chart = |values: &[&str], release: Option<&str>, namespace: Option<&str>| {
+            let values = values.iter().map(|&value| value.to_owned()).collect();
+            Build::Helm(Chart {
+                folder: "charts/shop".into(),
+                values,
+                release: release.map(str::to_owned),
+                namespace: namespace.map(str::to_owned),
+            })
+        };
+        let builds: Vec<_> = config.environments.into_iter().map(|environment| environment.build).collect();
+        let c = chart(&["values.yaml", "env/c.yaml"], Some("shop"), Some("c"));
+        assert_eq!(builds, [Build::Nothing, Build::Kustomize, c, chart(&[], None, None), Build::Detected]);
+    }
+
+    #[test]
+    fn a_build_without_meaning_is_a_fault() {
+        case("environments:\n- {name: a, build: make}\n", &["2:20 `build` cannot be \"make\""]);
+        case("environments:\n- {name: a, build: {jsonnet: x}}\n", &["2:30 unknown field `jsonnet` with \"x\""]);
+        case("environments:\n- {name: a, build: {helm: {}}}\n", &["2:27 `helm` names no `chart`"]);
+        case("environments:\n- {name: a, build: {helm: {chart: ../x}}}\n", &["2:35 `chart` is a folder below the root, not `../x`"]);
+        case(
+            "environments:\n- {name: a, build: {helm: {chart: x, values: [/etc/passwd], release: A}}}\n",
+            &[
+                "2:47 a file of values is below the root, not \"/etc/passwd\"",
+                "2:70 a release is of small letters, digits and dashes, not `A`",
+            ],
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Progressive delivery as files: from the YAML of a repository to the exact manifests of every step of a release.
 //!
-//! Between reading a repository and writing the answer everything is a pure function of values; only `disk`, `git` and
-//! `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
+//! Between reading a repository and writing the answer everything is a pure function of values; only `disk`, `git`, `build`
+//! and `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
 
+pub mod build;
 pub mod cases;
 pub mod cli;
 pub mod config;

@@ -5,6 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "the command line is one of the rooms that touch the world")]
 
 mod answer;
+mod base_tree;
+mod builder;
 mod commit;
 mod completions;
 mod crds;
@@ -19,6 +21,7 @@ mod render;
 mod repository;
 mod schema;
 mod show;
+mod sources;
 mod test;
 mod world;
 
@@ -63,7 +66,7 @@ enum Command {
     Explain(explain::Args),
     Gateways(gateways::Args),
     Manifests(manifests::Args),
-    Render(render::Args),
+    Render(Box<render::Args>),
     Test(test::Args),
     Schema(schema::Args),
     Show(show::Args),

@@ -17,6 +17,7 @@ use crate::tree::{self, TreeError};
 use super::commit::{self, Committed, Order, Told};
 use super::plans::{self, Selection};
 use super::repository::{self, Destination, Question, Repository};
+use super::sources::Sources;
 use super::{Answer, Failure, World, progress};
 
 /// Computes the plan of each release: the manifests of every step, against the base of this branch
@@ -34,6 +35,8 @@ Examples:
   rollout render --commit --branch rollouts --push
                                           the plans on a branch of their own, at origin
   rollout render --check                  in CI: are the committed plans up to date?
+  rollout render --kustomize overlays/prod
+  rollout render --helm charts/shop --values eu.yaml
   rollout render --format json | jq '.findings[]'
   kustomize build prod | rollout render - --base-dir rendered-before.yaml")]
 pub(super) struct Args {
@@ -48,6 +51,9 @@ pub(super) struct Args {
     /// Compare with the manifests of this folder or file
     #[arg(long, value_name = "PATH")]
     base_dir: Option<Utf8PathBuf>,
+
+    #[command(flatten)]
+    sources: Sources,
 
     /// Write the plans; without a folder, to the output folders of `.rollout.yaml`, else to `rollouts`
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
@@ -162,6 +168,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     } else {
         String::new()
     };
+    findings = repository.origins.pointed(findings, &repository.files);
     findings.sort();
     findings.dedup();
     args.print(reports, &findings, &repository.files, world)?;
@@ -190,7 +197,14 @@ impl Args {
     fn question(&self) -> Question<'_> {
         let out = self.out.as_ref().and_then(Option::as_deref);
         let destination = Destination { branch: self.branch.as_deref(), remote: self.push.as_deref() };
-        Question { path: &self.path, base: self.base.as_deref(), base_dir: self.base_dir.as_deref(), out, destination }
+        Question {
+            path: &self.path,
+            base: self.base.as_deref(),
+            base_dir: self.base_dir.as_deref(),
+            out,
+            destination,
+            sources: &self.sources,
+        }
     }
 
     fn is_writing(&self) -> bool {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
+use crate::build::{Choice, Origins};
 use crate::config::{self, Config};
 use crate::discover::{self, Discovery, Documents};
 use crate::disk::{self, Reading, Unread};
@@ -12,6 +13,9 @@ use crate::files::Files;
 use crate::git;
 use crate::model::{Finding, Position, Severity};
 
+use super::base_tree::BaseTree;
+use super::builder::Builder;
+use super::sources::Sources;
 use super::{Failure, World};
 
 /// What to read, as the user says it.
@@ -23,6 +27,7 @@ pub(super) struct Question<'a> {
     pub(super) out: Option<&'a Utf8Path>,
     /// Where the plans are committed.
     pub(super) destination: Destination<'a>,
+    pub(super) sources: &'a Sources,
 }
 
 /// Where plans are committed, as the user says it.
@@ -61,6 +66,8 @@ pub(super) struct Repository {
     pub(super) base: Option<Base>,
     /// What was found while reading.
     pub(super) findings: Vec<Finding>,
+    /// What built manifests were made from.
+    pub(super) origins: Origins,
     /// Where plans go instead of below the root.
     pub(super) elsewhere: Option<Utf8PathBuf>,
     /// The git repository around the root.
@@ -113,14 +120,25 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let is_config_faulty = faults.iter().any(|fault| fault.severity == Severity::Error);
     findings.extend(faults);
     let elsewhere = question.out.and_then(|out| redirect(&mut config, &spot.root, &directory.join(out)));
-    let documents = discover::read(&spot.reading.files, &config);
+    let choice = question.sources.choice(&directory, &spot.root)?;
+    let is_named = matches!(choice, Choice::Kustomize(_) | Choice::Helm(_));
+    if question.path == "-" && is_named {
+        return Err("`-` reads a stream, and nothing is built of one\nhelp: give a folder, or take `-` away".into());
+    }
+    let builder = Builder::new(&spot.reading.files, &config, &choice, &spot.root, world);
+    findings.extend_from_slice(builder.findings());
+    let config = builder.config().clone();
+    let documents = discover::read(builder.files(), &config);
     let head = discover::discover(&documents, &config);
     let files = spot.reading.files.clone();
     let branch = branch(question.destination, spot.git.as_ref())?;
-    let before = Before { question, spot: &spot, documents: &documents, head: &head, config: &config, elsewhere: elsewhere.as_deref() };
+    let before = Before { question, spot: &spot, documents: &documents, head: &head, builder: &builder, elsewhere: elsewhere.as_deref() };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
+    let origins = builder.into_origins();
     let Spot { root, scope, git, is_single, .. } = spot;
-    Ok(Repository { root, files, is_single, scope, config, is_config_faulty, head, base, findings, elsewhere, git, branch })
+    // What is built alone may be made from files outside of the folder that was asked for.
+    let scope = if is_named { String::new() } else { scope };
+    Ok(Repository { root, files, is_single, scope, config, is_config_faulty, head, base, findings, origins, elsewhere, git, branch })
 }
 
 /// The branch of their own that plans are committed to, as the remote has it where the remote counts.
@@ -182,7 +200,7 @@ struct Before<'a> {
     spot: &'a Spot,
     documents: &'a Documents,
     head: &'a Discovery,
-    config: &'a Config,
+    builder: &'a Builder,
     elsewhere: Option<&'a Utf8Path>,
 }
 
@@ -194,10 +212,12 @@ impl Before<'_> {
         world: &World<'_>,
         findings: &mut Vec<Finding>,
     ) -> Result<Option<Base>, Failure> {
-        let (question, config) = (self.question, self.config);
+        let (question, config) = (self.question, self.builder.config());
         if let Some(base_dir) = question.base_dir {
-            let files = disk::read(&directory.join(base_dir))?.files;
-            let discovery = discover::discover(&discover::read(&files, config), config);
+            let folder = normal(&directory.join(base_dir));
+            let files = if folder.is_file() { disk::read_rendered(&folder)?.files } else { disk::read(&folder)?.files };
+            let built = self.builder.of_folder(&files, &folder, findings);
+            let discovery = discover::discover(&discover::read(&built, config), config);
             let read = &mut |folder: &str, below: &str| Ok(files.get(&joined(folder, below)).map(|bytes| bytes.to_vec()));
             return Ok(Some(Base { discovery, plans: plans(self.head, read)? }));
         }
@@ -222,7 +242,7 @@ impl Before<'_> {
             findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched"));
         }
         let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
-        let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix)).transpose()?.unwrap_or_default();
+        let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?.unwrap_or_default();
         let Some(held) = held else { return Ok(base.map(|_| Base { discovery, plans: Plans::new() })) };
         let read = &mut |output: &str, below: &str| match git_folder(git, &self.spot.root, self.elsewhere, output) {
             Some(folder) => Ok(git.read_at(&held, &joined(&folder, below))?),
@@ -231,11 +251,21 @@ impl Before<'_> {
         Ok(Some(Base { discovery, plans: plans(self.head, read)? }))
     }
 
-    fn discovery(&self, git: &git::Repository, base: &git::Base, prefix: &str) -> Result<Discovery, Failure> {
+    fn discovery(&self, git: &git::Repository, base: &git::Base, prefix: &str, findings: &mut Vec<Finding>) -> Result<Discovery, Failure> {
         let read = &self.spot.reading.files;
         let is_wanted = |path: &str| if self.spot.is_single { read.get(path).is_some() } else { disk::is_read(path) };
         let changes = git.changes_since(base, prefix, &is_wanted)?;
-        Ok(discover::discover(&self.documents.overlaid(&changes.changed, &changes.removed, self.config), self.config))
+        let config = self.builder.config();
+        let documents = if self.builder.is_idle() {
+            self.documents.overlaid(&changes.changed, &changes.removed, config)
+        } else {
+            let mut files = read.clone();
+            changes.removed.iter().for_each(|path| _ = files.remove(path));
+            changes.changed.iter().for_each(|(path, bytes)| files.insert(path, bytes.clone()));
+            let tree = BaseTree::new(git, base, &self.spot.root, prefix);
+            self.documents.replaced(self.builder.of_commit(&files, git, base, &tree, findings)?, config)
+        };
+        Ok(discover::discover(&documents, config))
     }
 }
 
@@ -285,7 +315,7 @@ fn utf8(path: &Path) -> Result<Utf8PathBuf, Failure> {
 }
 
 /// The path without `.` and `..`, and without a slash at its end; links are left alone.
-fn normal(path: &Utf8Path) -> Utf8PathBuf {
+pub(super) fn normal(path: &Utf8Path) -> Utf8PathBuf {
     let mut normal = Utf8PathBuf::new();
     for component in path.components() {
         match component {

@@ -59,6 +59,12 @@ impl Documents {
         read_again(files, config, Some(self))
     }
 
+    /// Another state of the same repository; what is the same bytes in both is shared, not read again.
+    #[must_use]
+    pub fn replaced(&self, files: Files, config: &Config) -> Self {
+        read_again(files, config, Some(self))
+    }
+
     /// Every object read, in the order of paths and of documents.
     pub(super) fn sources(&self) -> impl Iterator<Item = &Arc<Source>> {
         self.records.values().flat_map(|record| record.first.sources.iter().chain(&record.second.sources))

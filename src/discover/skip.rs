@@ -120,7 +120,9 @@ impl Layout {
         if self.patches.contains(path) {
             return Some(Skip::Patch);
         }
-        (bytes.len() > LARGEST).then_some(Skip::Large)
+        // What comes from a stream or a build is as large as it is; neither has a name that a folder's file can have.
+        let is_stream = path == "stdin.yaml" || name.starts_with('.');
+        (bytes.len() > LARGEST && !is_stream).then_some(Skip::Large)
     }
 
     fn is_chart(&self, path: &str) -> bool {

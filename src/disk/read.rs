@@ -85,6 +85,14 @@ pub fn read_stream(stream: impl Read) -> Result<Reading, DiskError> {
     Ok(reading)
 }
 
+/// Reads a file that somebody wrote a whole stream to, whatever its name, as the one file [`STREAM`].
+///
+/// # Errors
+/// When it cannot be read or is longer than [`LARGEST_STREAM`].
+pub fn read_rendered(path: &Utf8Path) -> Result<Reading, DiskError> {
+    read_stream(File::open(path).map_err(|source| DiskError::Read { path: path.to_owned(), source })?)
+}
+
 fn read_single(path: &Utf8Path) -> Result<Reading, DiskError> {
     let name = path.file_name().unwrap_or(path.as_str());
     let mut reading = Reading::default();

@@ -67,6 +67,50 @@ impl Repository {
         Ok(Some(blob.content().to_vec()))
     }
 
+    /// Returns whether a path of a commit, relative to the root, is a folder. None: there is nothing, or a link.
+    ///
+    /// # Errors
+    /// When the commit is missing from the repository or damaged.
+    pub fn is_folder_at(&self, base: &Base, path: &str) -> Result<Option<bool>, GitError> {
+        if path.is_empty() {
+            return Ok(Some(true));
+        }
+        match self.tree(base)?.get_path(std::path::Path::new(path)) {
+            Ok(entry) => Ok(match entry.kind() {
+                Some(ObjectType::Tree) => Some(true),
+                Some(ObjectType::Blob) if is_file(entry.filemode()) => Some(false),
+                _ => None,
+            }),
+            Err(error) if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Tree => Ok(None),
+            Err(source) => Err(self.unreadable(path, source)),
+        }
+    }
+
+    /// Lists every file of a commit below a folder, by its path below the root, sorted. Links and submodules are left out.
+    ///
+    /// # Errors
+    /// When the commit or a folder is missing from the repository or damaged.
+    pub fn files_at(&self, base: &Base, folder: &str) -> Result<Vec<String>, GitError> {
+        let root = self.tree(base)?;
+        let tree = if folder.is_empty() {
+            root
+        } else {
+            let entry = root.get_path(std::path::Path::new(folder)).map_err(|source| self.unreadable(folder, source))?;
+            self.git.find_tree(entry.id()).map_err(|source| self.unreadable(folder, source))?
+        };
+        let mut files = Vec::new();
+        let walked = tree.walk(git2::TreeWalkMode::PreOrder, |parent, entry| {
+            if let (Ok(parent), Some(name), true) = (std::str::from_utf8(parent.as_bytes()), entry.name().ok(), is_file(entry.filemode())) {
+                let below = format!("{parent}{name}");
+                files.push(if folder.is_empty() { below } else { format!("{folder}/{below}") });
+            }
+            git2::TreeWalkResult::Ok
+        });
+        walked.map_err(|source| self.unreadable(folder, source))?;
+        files.sort();
+        Ok(files)
+    }
+
     pub(super) fn tree(&self, base: &Base) -> Result<git2::Tree<'_>, GitError> {
         let commit = self.git.find_commit(base.id);
         commit.and_then(|commit| commit.tree()).map_err(|source| self.unreadable(&base.id.to_string(), source))
@@ -75,6 +119,11 @@ impl Repository {
     pub(super) fn unreadable(&self, what: &str, source: git2::Error) -> GitError {
         GitError::Read { what: what.to_owned(), root: self.root.clone(), source }
     }
+}
+
+/// Regular files, executable or not.
+fn is_file(mode: i32) -> bool {
+    matches!(mode, 0o100_644 | 0o100_755 | 0o100_664)
 }
 
 fn refused(path: &Utf8Path, source: git2::Error) -> GitError {

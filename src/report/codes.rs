@@ -21,16 +21,37 @@ pub const CODES: &[(&str, &str)] = &[
         "The base holds a plan for this Rollout that cannot be read.\n\nIt is not used: the release starts from the manifests of the base. Render and commit the plan again.",
     ),
     (
+        "build-failed",
+        "A kustomization or chart cannot be built.\n\nThe message is what `kustomize`, `kubectl` or `helm` said. Builds run as those programs are found on the PATH, without network, variables of the environment, plugins or Helm inside of kustomize. A chart's dependencies have to be in its `charts` folder.",
+    ),
+    (
+        "build-input-missing",
+        "Something that a build is made from is not there.\n\nA path of a kustomization, a chart, or a file of values leads nowhere. Paths of `.rollout.yaml` are relative to the root.",
+    ),
+    (
+        "build-of-base-failed",
+        "The base revision cannot be built, so there is nothing to compare with.\n\nThe plans are previews. The change may mend what is wrong there; otherwise give the built manifests of the base with `--base-dir FILE`.",
+    ),
+    (
+        "build-program-missing",
+        "There is something to build, and no program that can.\n\nKustomizations need `kustomize` or `kubectl` on the PATH, charts need `helm`. To read files as they stand instead, use `--no-build`, or `build: none` in `.rollout.yaml`.",
+    ),
+    ("build-too-large", "A build prints more than an application has.\n\nThe limit is 64 MiB."),
+    (
+        "build-too-long",
+        "A build was stopped because it takes too long.\n\nThe limit is 60 seconds. Builds have no network: what waits for one never ends.",
+    ),
+    (
+        "chart-remote",
+        "A chart is on the network, and builds have none.\n\nPull it into the repository, or render it before: `helm template … | rollout render -`.",
+    ),
+    (
         "conditions-too-many",
         "A match has more conditions than a request can be compared with.\n\nTake conditions out, or spread them over several matches.",
     ),
     (
-        "config-build",
-        "`.rollout.yaml` names a build that is not carried out yet.\n\nThe files in the environment's `path` are read as they stand. Pipe the output of the build into `rollout render -`.",
-    ),
-    (
         "config-invalid",
-        "`.rollout.yaml` says something that has no meaning.\n\nIt holds `environments`, a list of `{name, path, output, namespace}`.",
+        "`.rollout.yaml` says something that has no meaning.\n\nIt holds `environments`, a list of `{name, path, output, namespace, build}`. `rollout schema config` prints a JSON schema of it.",
     ),
     ("config-unreadable", "`.rollout.yaml` is no YAML.\n\nThe place is where reading stopped."),
     (
@@ -73,6 +94,15 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     ("header-name", "A header's name is not one that HTTP allows.\n\nNames are letters, digits and some marks, without spaces and colons."),
     ("header-value", "A header's value is not one that HTTP allows.\n\nValues have no control characters and no line ends."),
+    (
+        "kustomization-remote",
+        "A kustomization names something on the network, and builds have none.\n\nWhat is reviewed has to be what is in the repository. Copy it there, or build before: `kustomize build … | rollout render -`.",
+    ),
+    (
+        "kustomization-unlisted",
+        "A Rollout lies beside a kustomization that does not list it.\n\nThe kustomization is what is deployed, so the file is not read. List it under `resources`.",
+    ),
+    ("kustomization-unreadable", "A kustomization is no YAML.\n\nThe place is where reading stopped."),
     (
         "match-empty",
         "A match has no condition.\n\nIt would match every request. Write a header, a query parameter or a path, or take the match out.",

@@ -16,12 +16,15 @@ fn examples_render_to_what_is_committed() {
     folders.sort();
     assert!(!folders.is_empty());
     for folder in folders {
+        let is_built = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("kustomize-"));
+        let Some(path) = crate::tools::search_path(if is_built { &["kubectl"] } else { &[] }) else { continue };
         let rendered = folder.join("rendered");
         let output = tempfile::tempdir().expect("a folder");
         let out = if std::env::var_os(BLESS).is_some() { rendered.clone() } else { output.path().join("rendered") };
         let command = Command::new(env!("CARGO_BIN_EXE_rollout"))
             .args(["render", "after", "--base-dir", "before", "--out"])
             .arg(&out)
+            .env("PATH", path)
             .current_dir(&folder)
             .output()
             .expect("the program runs");

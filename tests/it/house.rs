@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A room, and the rooms that it may import. A new room gets a line here.
 const IMPORTS: &[(&str, &[&str])] = &[
+    ("build", &["model", "files", "yaml", "config"]),
     ("cases", &["model", "files", "yaml", "lua", "discover", "render", "diff"]),
     ("config", &["model", "files", "yaml"]),
     ("diff", &["model", "yaml"]),
@@ -43,7 +44,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("serde_json_canonicalizer", &["digest"]),
     ("sha2", &["digest"]),
     ("similar", &["diff"]),
-    ("tempfile", &["disk"]),
+    ("tempfile", &["build", "disk"]),
     ("walkdir", &["disk"]),
 ];
 

@@ -8,6 +8,7 @@
     reason = "tests stand outside of the rooms, and one that cannot go on has failed"
 )]
 
+mod build;
 mod commands;
 mod commit;
 mod disk;
@@ -23,4 +24,5 @@ mod recorder;
 mod recording;
 mod render;
 mod scripts;
+mod tools;
 mod yaml_properties;

@@ -1,0 +1,53 @@
+//! A commit as the files that builds are made from.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::build::{Kind, Tree};
+use crate::git::{Base, Repository};
+
+/// The files of a commit, by the absolute paths that they would have in the working tree.
+pub(super) struct BaseTree<'a> {
+    repository: &'a Repository,
+    base: &'a Base,
+    top: Utf8PathBuf,
+}
+
+impl<'a> BaseTree<'a> {
+    /// The commit `base`, of whose repository `root` is the folder `prefix`.
+    pub(super) fn new(repository: &'a Repository, base: &'a Base, root: &Utf8Path, prefix: &str) -> Self {
+        let depth = prefix.split('/').filter(|part| !part.is_empty()).count();
+        // The root by the name that the user knows, links included: paths are compared as text.
+        let top = root.ancestors().nth(depth).unwrap_or(root).to_owned();
+        Self { repository, base, top }
+    }
+
+    /// The absolute path of one in the repository.
+    pub(super) fn absolute(&self, path: &str) -> Utf8PathBuf {
+        self.top.join(path)
+    }
+
+    fn below<'p>(&self, path: &'p Utf8Path) -> Option<&'p str> {
+        path.strip_prefix(&self.top).ok().map(Utf8Path::as_str)
+    }
+}
+
+/// What git cannot read is not there: whoever builds says what is missing.
+impl Tree for BaseTree<'_> {
+    fn kind(&self, path: &Utf8Path) -> Option<Kind> {
+        let is_folder = self.repository.is_folder_at(self.base, self.below(path)?).ok()??;
+        Some(if is_folder { Kind::Folder } else { Kind::File })
+    }
+
+    fn read(&self, path: &Utf8Path) -> Option<Vec<u8>> {
+        self.repository.read_at(self.base, self.below(path)?).ok()?
+    }
+
+    fn below(&self, folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+        let files = self.below(folder).and_then(|folder| self.repository.files_at(self.base, folder).ok());
+        files.unwrap_or_default().iter().map(|path| self.absolute(path)).collect()
+    }
+
+    fn is_in_place(&self) -> bool {
+        false
+    }
+}
