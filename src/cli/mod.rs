@@ -14,6 +14,7 @@ mod diff;
 mod explain;
 mod gateways;
 mod manifests;
+mod page;
 mod plan_file;
 mod plans;
 mod progress;

@@ -11,6 +11,7 @@ use crate::disk::{self, Difference, Former};
 use crate::files::Files;
 use crate::model::{Catalog, Finding, Plan, Position, Severity};
 use crate::plan;
+use crate::report::summary::{self, Release};
 use crate::report::{self, Colors, HtmlRelease, PlanReport, count};
 use crate::tree::{self, TreeError};
 
@@ -18,7 +19,7 @@ use super::commit::{self, Committed, Order, Told};
 use super::plans::{self, Selection};
 use super::repository::{self, Destination, Question, Repository};
 use super::sources::Sources;
-use super::{Answer, Failure, World, progress};
+use super::{Answer, Failure, World, page, progress};
 
 /// Computes the plan of each release: the manifests of every step, against the base of this branch
 ///
@@ -38,6 +39,7 @@ Examples:
   rollout render --kustomize overlays/prod
   rollout render --helm charts/shop --values eu.yaml
   rollout render --format json | jq '.findings[]'
+  rollout render --changed --format markdown > comment.md
   kustomize build prod | rollout render - --base-dir rendered-before.yaml")]
 pub(super) struct Args {
     /// The folder or file to read; `-` reads a stream of manifests
@@ -96,6 +98,9 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
+    #[command(flatten)]
+    page: page::Args,
+
     /// From which findings on the answer is no
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     fail_on: FailOn,
@@ -107,6 +112,10 @@ enum Format {
     Text,
     /// One page to open in a browser: charts, a step at a time, findings
     Html,
+    /// A comment for a pull request: tables, findings, collapsed diffs
+    Markdown,
+    /// Findings as annotations of a GitHub workflow
+    Github,
     /// One report with `.plans[]` and `.findings[]`
     Json,
     /// A stream of RolloutPlan objects
@@ -171,7 +180,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     findings = repository.origins.pointed(findings, &repository.files);
     findings.sort();
     findings.dedup();
-    args.print(reports, &findings, &repository.files, world)?;
+    args.print(reports, &findings, &repository, world)?;
     world.stdout.flush()?;
     world.stderr.write_all(report::findings(&findings, &repository.files, world.stderr_colors).as_bytes())?;
     world.stderr.write_all(summary.as_bytes())?;
@@ -187,6 +196,8 @@ struct Reported<'a> {
     document: Value,
     /// The plan's part of a page; none otherwise.
     html: Option<HtmlRelease>,
+    /// What pages about all plans need; none otherwise.
+    release: Option<Release>,
     /// The plan's files, where they are written or compared.
     files: Result<Files, TreeError>,
     /// What a commit tells about it.
@@ -253,7 +264,7 @@ impl Args {
             document: Value::Null,
             transitions: Vec::new(),
         };
-        let (mut text, mut document, mut html) = (String::new(), Value::Null, None);
+        let (mut text, mut document, mut html, mut release) = (String::new(), Value::Null, None, None);
         match self.format {
             Format::Text => {
                 report.transitions = tree::transitions(plan);
@@ -268,6 +279,11 @@ impl Args {
                 document = report::json_plan(&report);
             }
             Format::Yaml => text = plan::to_text(plan),
+            Format::Markdown => {
+                report.transitions = tree::transitions(plan);
+                release = Some(summary::release(report));
+            }
+            Format::Github => {}
         }
         let told = Told {
             name: format!("{}{}/{}", qualifier(&catalog.environment), plan.namespace, plan.name),
@@ -275,22 +291,39 @@ impl Args {
             digest: plan::digest(&plan.spec),
         };
         let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
-        Reported { catalog, text, document, html, files, told }
+        Reported { catalog, text, document, html, release, files, told }
     }
 
     /// Prints all plans in their order.
-    fn print(&self, reports: Vec<Reported<'_>>, findings: &[Finding], files: &Files, world: &mut World<'_>) -> Result<(), Failure> {
+    fn print(
+        &self,
+        reports: Vec<Reported<'_>>,
+        findings: &[Finding],
+        repository: &Repository,
+        world: &mut World<'_>,
+    ) -> Result<(), Failure> {
         let separator = match self.format {
             Format::Text => "\n",
             Format::Yaml => "---\n",
             Format::Html => {
                 let releases = reports.into_iter().filter_map(|report| report.html).collect();
-                world.stdout.write_all(report::html(releases, findings, files).as_bytes())?;
+                world.stdout.write_all(report::html(releases, findings, &repository.files).as_bytes())?;
                 return Ok(());
             }
             Format::Json => {
                 let documents: Vec<Value> = reports.into_iter().map(|report| report.document).collect();
                 world.stdout.write_all(report::json(&documents, findings).as_bytes())?;
+                return Ok(());
+            }
+            Format::Markdown => {
+                let releases: Vec<Release> = reports.into_iter().filter_map(|report| report.release).collect();
+                let links = self.page.links(&repository.folder, &world.environment);
+                world.stdout.write_all(report::markdown(&releases, findings, self.page.comment(&links)).as_bytes())?;
+                return Ok(());
+            }
+            Format::Github => {
+                let links = self.page.links(&repository.folder, &world.environment);
+                world.stdout.write_all(report::github(findings, &links).as_bytes())?;
                 return Ok(());
             }
         };

@@ -53,6 +53,8 @@ impl Destination<'_> {
 pub(super) struct Repository {
     /// The folder that all paths are relative to.
     pub(super) root: Utf8PathBuf,
+    /// That folder in the git repository around it; empty for the repository's root, and where there is none.
+    pub(super) folder: String,
     /// The files that findings point into.
     pub(super) files: Files,
     /// Whether one file was named, and nothing beside it was read.
@@ -134,11 +136,27 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let branch = branch(question.destination, spot.git.as_ref())?;
     let before = Before { question, spot: &spot, documents: &documents, head: &head, builder: &builder, elsewhere: elsewhere.as_deref() };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
+    let folder = spot.git.as_ref().and_then(|git| git.prefix_of(&spot.root)).unwrap_or_default();
     let origins = builder.into_origins();
     let Spot { root, scope, git, is_single, .. } = spot;
     // What is built alone may be made from files outside of the folder that was asked for.
     let scope = if is_named { String::new() } else { scope };
-    Ok(Repository { root, files, is_single, scope, config, is_config_faulty, head, base, findings, origins, elsewhere, git, branch })
+    Ok(Repository {
+        root,
+        folder,
+        files,
+        is_single,
+        scope,
+        config,
+        is_config_faulty,
+        head,
+        base,
+        findings,
+        origins,
+        elsewhere,
+        git,
+        branch,
+    })
 }
 
 /// The branch of their own that plans are committed to, as the remote has it where the remote counts.

@@ -13,7 +13,7 @@ use crate::yaml;
 
 mod unified;
 
-pub use unified::{label, unified};
+pub use unified::{label, one, unified};
 
 /// Lines shown around a change.
 const CONTEXT: usize = 3;

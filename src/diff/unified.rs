@@ -7,18 +7,20 @@ use crate::model::ObjectRef;
 
 /// Returns the unified diff of all objects.
 pub fn unified(diffs: &[ObjectDiff]) -> String {
-    let mut text = String::new();
-    for diff in diffs {
-        let label = label(&diff.object);
-        let (before, after) = match diff.change {
-            Change::Added => ("/dev/null".to_owned(), format!("b/{label}")),
-            Change::Changed => (format!("a/{label}"), format!("b/{label}")),
-            Change::Removed => (format!("a/{label}"), "/dev/null".to_owned()),
-        };
-        let _ = writeln!(text, "--- {before}\n+++ {after}");
-        for hunk in &diff.hunks {
-            add(&mut text, hunk);
-        }
+    diffs.iter().map(|diff| one(&diff.object, diff.change, &diff.hunks)).collect()
+}
+
+/// Returns the unified diff of one object.
+pub fn one(object: &ObjectRef, change: Change, hunks: &[Hunk]) -> String {
+    let label = label(object);
+    let (before, after) = match change {
+        Change::Added => ("/dev/null".to_owned(), format!("b/{label}")),
+        Change::Changed => (format!("a/{label}"), format!("b/{label}")),
+        Change::Removed => (format!("a/{label}"), "/dev/null".to_owned()),
+    };
+    let mut text = format!("--- {before}\n+++ {after}\n");
+    for hunk in hunks {
+        add(&mut text, hunk);
     }
     text
 }

@@ -198,14 +198,18 @@ impl Release {
         self.rows.iter().filter(|row| matches!(row.part, Part::Step(_))).count()
     }
 
-    /// `Canary release of Deployment/shop in 2 steps`.
-    pub fn what(&self) -> String {
-        let style = match self.style {
+    /// How the new version comes in: `Canary`.
+    pub fn style_said(&self) -> &'static str {
+        match self.style {
             Style::Canary => "Canary",
             Style::Partition => "Partition",
             Style::BlueGreen => "BlueGreen",
-        };
-        format!("{style} release of {} in {}", self.workload, count(self.steps(), "step"))
+        }
+    }
+
+    /// `Canary release of Deployment/shop in 2 steps`.
+    pub fn what(&self) -> String {
+        format!("{} release of {} in {}", self.style_said(), self.workload, count(self.steps(), "step"))
     }
 
     /// Why nothing is released; none for a release.

@@ -7,6 +7,7 @@ use crate::files::Files;
 use crate::model::Plan;
 use crate::plan::states::{self, State};
 use crate::plan::{self, manifests};
+use crate::report::summary::Part;
 use crate::report::{self, Transition};
 
 mod readme;
@@ -48,8 +49,8 @@ pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, Tree
     let mut add = |name: &str, text: String| files.insert(format!("{directory}/{name}"), text.into_bytes());
     add("plan.yaml", plan::to_text(plan));
     add("README.md", readme::readme(plan));
-    for (index, transition) in transitions.iter().enumerate() {
-        add(&file_name(plan, index), diff::unified(&transition.diffs));
+    for (part, transition) in parts(plan).zip(&transitions) {
+        add(&file_name(part), diff::unified(&transition.diffs));
     }
     Ok(files)
 }
@@ -79,13 +80,18 @@ pub fn states(plan: &Plan) -> Vec<report::State> {
         .collect()
 }
 
-/// The file of a transition, in the order of `transitions`.
-fn file_name(plan: &Plan, index: usize) -> String {
-    match index.checked_sub(plan.spec.steps.len()) {
-        None => format!("{}.diff", index + 1),
-        Some(0) => "finish.diff".to_owned(),
-        Some(_) => "abort.diff".to_owned(),
+/// The file with the diff of a row.
+fn file_name(part: Part) -> String {
+    match part {
+        Part::Step(number) => format!("{number}.diff"),
+        Part::Finish => "finish.diff".to_owned(),
+        Part::Abort => "abort.diff".to_owned(),
     }
+}
+
+/// What each transition leads to, in the order of `transitions`.
+fn parts(plan: &Plan) -> impl Iterator<Item = Part> {
+    (1..=plan.spec.steps.len()).map(Part::Step).chain([Part::Finish, Part::Abort])
 }
 
 fn transition(plan: &Plan, (from, before): (String, &State), (to, after): (String, &State)) -> Transition {

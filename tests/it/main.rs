@@ -18,6 +18,7 @@ mod golden;
 mod ground;
 mod history;
 mod house;
+mod markdown;
 #[allow(dead_code, unused_imports, reason = "the end-to-end suite uses the rest")]
 #[path = "../e2e/recorder/mod.rs"]
 mod recorder;
