@@ -92,9 +92,13 @@ async function open({ send, listeners }, url, { width = 1280, height = 900, medi
   for (const domain of ['Page', 'Runtime', 'Log', 'Network', 'Audits', 'Accessibility', 'DOM']) await call(`${domain}.enable`);
   await call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
   await call('Emulation.setScriptExecutionDisabled', { value: !isScripted });
-  const emulate = ({ type = '', ...features }) =>
-    call('Emulation.setEmulatedMedia', { media: type, features: Object.entries(features).map(([name, value]) => ({ name, value })) });
-  await emulate({ 'prefers-color-scheme': 'light', ...media });
+  // Motion would move what is about to be clicked.
+  const usual = { 'prefers-color-scheme': 'light', 'prefers-reduced-motion': 'reduce' };
+  const emulate = ({ type = '', ...features }) => {
+    const all = Object.entries({ ...usual, ...features }).map(([name, value]) => ({ name, value }));
+    return call('Emulation.setEmulatedMedia', { media: type, features: all });
+  };
+  await emulate(media);
   await loading('Page.navigate', { url });
 
   /** What the function returns in the page. */
@@ -106,8 +110,8 @@ async function open({ send, listeners }, url, { width = 1280, height = 900, medi
   };
   // Two frames: whatever the page does about an event is done.
   const settled = () => evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))));
-  const until = async (condition) => {
-    for (const start = Date.now(); !(await evaluate(condition)); await settled()) {
+  const until = async (condition, ...values) => {
+    for (const start = Date.now(); !(await evaluate(condition, ...values)); await settled()) {
       if (Date.now() - start > PATIENCE) throw new Error(`never true: ${condition}`);
     }
   };

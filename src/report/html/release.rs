@@ -158,12 +158,23 @@ fn table(release: &Release, id: &str) -> Markup {
                             td { (one_line(&row.share.said())) }
                             td { (one_line(&row.pods.said())) }
                             td { (one_line(&row.gate_said())) }
-                            td { (one_line(&row.changes_said())) }
+                            td class="changes" { (changed(row)) }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// What `changes_said` says, with no line broken inside a name.
+fn changed(row: &Row) -> Markup {
+    html! {
+        @for (index, object) in row.changes.iter().enumerate() {
+            @if index > 0 { ", " }
+            span { (one_line(&object.said())) }
+        }
+        @if row.changes.is_empty() { (row.changes_said()) }
     }
 }
 
