@@ -155,7 +155,7 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, k
     let mut pass = Pass::default();
     if is_read_first(text) {
         match yaml::split(text) {
-            Ok(documents) => pass = parse(path, &documents, config, wanted::is_first),
+            Ok(documents) => pass = parse(path, &documents, config, wanted::is_first, wanted::is_first_among),
             Err(error) => pass.fault(path, text, &error),
         }
     }
@@ -169,19 +169,33 @@ fn is_read_first(text: &str) -> bool {
 fn second_pass(path: &str, bytes: &[u8], config: &Config, wanted: &Wanted) -> Pass {
     let Ok(text) = std::str::from_utf8(bytes) else { return Pass::default() };
     match yaml::split(text) {
-        Ok(documents) => parse(path, &documents, config, |text| !wanted::is_first(text) && wanted.is_needed(text)),
+        Ok(documents) => {
+            let is_needed = |text: &str| !wanted::is_first(text) && wanted.is_needed(text);
+            parse(path, &documents, config, is_needed, |text| wanted.is_among(text))
+        }
         // The first pass has said so, if it is worth saying.
         Err(_) => Pass { unparsable: usize::from(!is_read_first(text)), ..Pass::default() },
     }
 }
 
-fn parse(path: &str, documents: &[RawDocument<'_>], config: &Config, is_needed: impl Fn(&str) -> bool) -> Pass {
+/// Reads the documents that are needed. Where a `---` is missing between two objects, all but the last would be lost in
+/// silence: an error if one of them is `among` those that matter.
+fn parse(
+    path: &str,
+    documents: &[RawDocument<'_>],
+    config: &Config,
+    is_needed: impl Fn(&str) -> bool,
+    is_among: impl Fn(&str) -> bool,
+) -> Pass {
     let mut pass = Pass::default();
     let environment = config.environment_of(path).and_then(|index| config.environments.get(index));
     let namespace = environment.and_then(|environment| environment.namespace.as_deref()).unwrap_or(super::DEFAULT_NAMESPACE);
     for raw in documents.iter().filter(|raw| is_needed(raw.text)) {
         match yaml::read(raw) {
-            Ok(Some(document)) => pass.sources.extend(lists::sources(document, path, namespace)),
+            Ok(Some(document)) => match lists::second_object(&document).filter(|_| is_among(raw.text)) {
+                Some(position) => pass.findings.push(joined(path, position)),
+                None => pass.sources.extend(lists::sources(document, path, namespace)),
+            },
             Ok(None) => {}
             Err(error) => pass.fault(path, raw.text, &error),
         }
@@ -198,6 +212,12 @@ impl Pass {
             self.findings.push(if is_template { finding.help("it looks like a template: render it first") } else { finding });
         }
     }
+}
+
+/// The finding for a document that holds more than one object.
+fn joined(path: &str, position: Position) -> Finding {
+    let message = "a second object begins here without a `---` before it: only the last object of a document counts";
+    Finding::error("documents-joined", message).at(path, position).help("write a line `---` between the two objects")
 }
 
 /// Whether bytes that may not be text name the API group of Rollouts.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Finding, Manifest, Source};
+use crate::model::{Finding, Manifest, Position, Source};
 use crate::yaml::{self, Document, Remark, RemarkKind};
 
 /// The objects of a document, each with its own positions and remarks. What is no object gives none.
@@ -23,6 +23,14 @@ pub(super) fn sources(document: Document, path: &str, namespace: &str) -> Vec<Ar
         read.push(Arc::new(Source { manifest, object, path: path.to_owned(), places, remarks }));
     }
     read
+}
+
+/// Where a second object begins in a document that says twice of which kind it is.
+pub(super) fn second_object(document: &Document) -> Option<Position> {
+    let twice = |remark: &&Remark| remark.kind == RemarkKind::DuplicateKey;
+    let mut remarks = document.remarks.iter().filter(twice);
+    let is_joined = document.remarks.iter().filter(twice).any(|remark| remark.pointer == "/kind");
+    remarks.find(|remark| is_joined && remark.pointer.rfind('/') == Some(0)).map(|remark| remark.position)
 }
 
 fn finding(remark: &Remark, path: &str) -> Finding {

@@ -55,6 +55,16 @@ pub(super) fn sniff(text: &str, wanted: impl Fn(&str) -> bool) -> Sniffed<'_> {
     kind.map_or(Sniffed::Nothing, |kind| Sniffed::Object { kind, name })
 }
 
+/// The kinds of a document, as far as lines show them: more than one where a `---` is missing between objects.
+pub(super) fn kinds(text: &str) -> impl Iterator<Item = &str> {
+    let indent_of = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let root = text.lines().find(|line| member(line.trim()).is_some()).map(indent_of).unwrap_or_default();
+    text.lines().filter(move |line| indent_of(line) == root).filter_map(|line| match member(line.trim()) {
+        Some(("kind", value)) => plain(value),
+        _ => None,
+    })
+}
+
 /// The texts that stand after `name:` anywhere.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| match member(line.trim_start_matches([' ', '-']).trim_end()) {
@@ -98,7 +108,7 @@ fn unquoted(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sniffed, names, sniff};
+    use super::{Sniffed, kinds, names, sniff};
 
     #[track_caller]
     fn case(text: &str, expected: &Sniffed<'_>) {
@@ -141,6 +151,13 @@ mod tests {
     fn other_yaml_is_nothing() {
         case("replicaCount: 1\nimage:\n  kind: x\n", &Sniffed::Nothing);
         case("", &Sniffed::Nothing);
+    }
+
+    #[test]
+    fn kinds_are_found_at_the_root() {
+        let text = "# kind: Not\nkind: A\nspec:\n  kind: B\n- kind: C\n'kind': D # d\nkind:\n";
+        assert_eq!(kinds(text).collect::<Vec<_>>(), ["A", "D"]);
+        assert_eq!(kinds("  kind: A\n  kind: B\nkind: C\n").collect::<Vec<_>>(), ["A", "B"]);
     }
 
     #[test]

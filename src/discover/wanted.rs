@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::sniff::{Sniffed, names, sniff};
+use super::sniff::{Sniffed, kinds, names, sniff};
 use crate::model::Source;
 
 /// The kind of autoscalers.
@@ -68,6 +68,11 @@ impl Wanted {
         }
     }
 
+    /// Whether one of the objects that a document seems to hold is among them.
+    pub(super) fn is_among(&self, text: &str) -> bool {
+        kinds(text).any(|kind| self.objects.iter().any(|(wanted, name)| wanted == kind && text.contains(name.as_str())))
+    }
+
     fn has(&self, kind: &str, name: &str, text: &str) -> bool {
         if kind == AUTOSCALER {
             return self.kinds.contains(kind)
@@ -88,9 +93,18 @@ pub(super) fn is_first(text: &str) -> bool {
         return false;
     }
     match sniff(text, |_| false) {
-        Sniffed::Object { kind, name: _ } => matches!(kind, "Rollout" | "TrafficRouting" | "ConfigMap") || kind.ends_with("List"),
+        Sniffed::Object { kind, name: _ } => is_kind_of_first(kind) || kind.ends_with("List") || is_first_among(text),
         Sniffed::Unclear => true,
         // Broken enough to have lost its kind: a parser says what is wrong with it.
         Sniffed::Nothing => text.contains("kind"),
     }
+}
+
+/// Whether one of the objects that a document seems to hold is a Rollout or the like.
+pub(super) fn is_first_among(text: &str) -> bool {
+    kinds(text).any(is_kind_of_first)
+}
+
+fn is_kind_of_first(kind: &str) -> bool {
+    matches!(kind, "Rollout" | "TrafficRouting" | "ConfigMap")
 }

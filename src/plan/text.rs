@@ -56,7 +56,9 @@ pub enum PlanError {
         message: String,
     },
     /// The content is not what was reviewed.
-    #[error("the plan's content has the digest `{actual}`, its annotation `{DIGEST_ANNOTATION}` says `{expected}`")]
+    #[error(
+        "the plan's content has the digest `{actual}`, its annotation `{DIGEST_ANNOTATION}` says `{expected}`: it was edited, or rewritten on its way, as the `images` of a kustomization do"
+    )]
     Digest {
         /// What the annotation says; empty when there is none.
         expected: String,

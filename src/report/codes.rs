@@ -63,6 +63,10 @@ pub const CODES: &[(&str, &str)] = &[
         "What happens at a deadline is said, but not when.\n\n`rollout.dev/on-deadline` does nothing without `rollout.dev/step-deadline`.",
     ),
     (
+        "documents-joined",
+        "Two objects stand in one document.\n\nWithout a line `---` between them they are one map with keys that are written twice: kubectl takes the last of each and loses the first object, and kustomize refuses the file.",
+    ),
+    (
         "field-type",
         "A field has a value of another type than it takes.\n\nKubernetes would refuse the object, or Kruise would ignore the field.",
     ),

@@ -12,6 +12,7 @@ mod build;
 mod commands;
 mod commit;
 mod disk;
+mod engines;
 mod examples;
 mod git;
 mod golden;

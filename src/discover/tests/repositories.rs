@@ -242,3 +242,31 @@ fn a_rollout_that_is_no_text_is_an_error_at_the_first_wrong_byte() {
     let discovery = discovered(&files, &Config::default());
     assert_eq!(shown(&discovery), ["3:5 error[unreadable] this cannot be read: the byte 0xff is not UTF-8 text"]);
 }
+
+#[test]
+fn objects_without_a_separator_between_them_are_an_error_where_the_second_begins() {
+    let expected = |line: usize| {
+        format!(
+            "{line}:1 error[documents-joined] a second object begins here without a `---` before it: only the last object of a document counts"
+        )
+    };
+    for (text, line) in [
+        (format!("{ROLLOUT}{}", deployment()), 13),
+        (format!("{}{ROLLOUT}", deployment()), 5),
+        (format!("{}# between\n{ROLLOUT}", deployment()), 6),
+    ] {
+        let discovery = discovered(&files(&[("shop.yaml", &text)]), &Config::default());
+        assert_eq!(shown(&discovery), [expected(line)], "{text}");
+        assert_eq!(discovery.findings[0].help.as_deref(), Some("write a line `---` between the two objects"));
+    }
+    let joined = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: shop}}\n\n{}", deployment());
+    let discovery = discovered(&files(&[("rollout.yaml", ROLLOUT), ("shop.yaml", &joined)]), &Config::default());
+    assert!(shown(&discovery).contains(&expected(5)), "{:?}", shown(&discovery));
+}
+
+#[test]
+fn objects_of_others_may_be_joined() {
+    let joined = format!("{}{}", object("v1", "Service", "other"), object("apps/v1", "Deployment", "other"));
+    let discovery = discovered(&files(&[("rollout.yaml", ROLLOUT), ("other.yaml", &joined)]), &Config::default());
+    assert_eq!(shown(&discovery), ["1:1 note[namespace-default] objects without a namespace are taken to be in `default`"]);
+}
