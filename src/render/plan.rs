@@ -50,8 +50,13 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Rendered, Vec<Finding>> {
     let mut findings = Vec::new();
     // Whoever found the originals has said already what is missing.
     let Some(workload) = inputs.head.workload.as_deref() else { return Err(findings) };
+    let head = written(workload, &inputs.rollout.namespace);
+    let baseline = baseline::choose(inputs.previous, inputs.base, &head);
+    let is_at_once = baseline::is_release_without_change(baseline.get(&workload.object), &head);
+    let at_once = is_at_once.then(|| without_waits(inputs.rollout));
+    let inputs = &Inputs { rollout: at_once.as_ref().unwrap_or(inputs.rollout), ..*inputs };
     let routed = routed(inputs, &mut findings);
-    let rendered = Renderer::new(inputs, workload, &routed).render(&mut findings);
+    let rendered = Renderer::new(inputs, workload, &routed, baseline, is_at_once).render(&mut findings);
     let is_refused = findings.iter().any(|finding| finding.severity == crate::model::Severity::Error);
     match rendered {
         Some(plan) if !is_refused => Ok(Rendered { plan, findings }),
@@ -89,6 +94,8 @@ struct Renderer<'a> {
     workload: &'a Source,
     routed: &'a [Routed<'a>],
     baseline: Baseline,
+    /// Whether the pods stay as they are, so that there is nothing to bring in.
+    is_at_once: bool,
     keys: Keys,
     versions: Versions,
     paths: Paths,
@@ -107,19 +114,19 @@ struct GatewayStates {
 }
 
 impl<'a> Renderer<'a> {
-    fn new(inputs: &'a Inputs<'a>, workload: &'a Source, routed: &'a [Routed<'a>]) -> Self {
+    fn new(inputs: &'a Inputs<'a>, workload: &'a Source, routed: &'a [Routed<'a>], baseline: Baseline, is_at_once: bool) -> Self {
         let mut keys = Keys::default();
         let sources = [Some(workload), inputs.head.service.as_deref(), inputs.head.autoscaler.as_deref()];
         for source in sources.into_iter().flatten().chain(routed.iter().map(|routed| routed.source)) {
             keys.know(source.manifest.api_version(), source.manifest.kind());
         }
-        let head = written(workload, &inputs.rollout.namespace);
         Self {
             inputs,
             rollout: inputs.rollout,
             workload,
             routed,
-            baseline: baseline::choose(inputs.previous, inputs.base, &head),
+            baseline,
+            is_at_once,
             keys,
             versions: Versions::default(),
             paths: Paths::default(),
@@ -149,17 +156,10 @@ impl<'a> Renderer<'a> {
         let (workload_key, workload_baseline, workload_target) = self.original(self.workload, deployment::PATH);
         let head_template = self.workload.manifest.at(deployment::PATH).cloned().unwrap_or_default();
         let head = written(self.workload, &rollout.namespace);
-        let base = self.baseline.get(&self.workload.object.kind, &self.workload.object.name);
+        let base = self.baseline.get(&self.workload.object);
         let release = baseline::release_digest(base, &head);
-        if base.is_some_and(|base| base.pointer(deployment::PATH) == head.pointer(deployment::PATH)) && release.is_some() {
-            findings.push(
-                Finding::warning(
-                    "release-without-change",
-                    "the rollout id changes and the pod template does not: the release completes at once",
-                )
-                .at(&self.workload.path, self.workload.places.at("/metadata/annotations"))
-                .about(&self.workload.object),
-            );
+        if self.is_at_once {
+            findings.push(self.without_change());
         }
 
         let routing = rollout.routing.as_ref();
@@ -186,7 +186,7 @@ impl<'a> Renderer<'a> {
         let target = at_rest(&workload_target, &|states| states.target.clone(), true);
         let mut states = Vec::with_capacity(rollout.steps.len());
         for (index, step) in rollout.steps.iter().enumerate() {
-            let canary = self.canary(step, total);
+            let canary = (!self.is_at_once).then(|| (self.canary(step, total), total.map(|total| step.replicas.of(total))));
             let splits = routing.is_some() && step.traffic.is_split();
             states.push(State {
                 autoscaler: autoscaler
@@ -194,15 +194,17 @@ impl<'a> Renderer<'a> {
                     .map(|states| if index >= first_split { states.held.clone() } else { states.baseline.clone() }),
                 workload: workload_baseline.clone(),
                 service: service.as_ref().map(|states| if splits { states.pinned.clone() } else { states.baseline.clone() }),
-                canary: Some((canary, total.map(|total| step.replicas.of(total)))),
+                canary,
                 canary_service: service.as_ref().filter(|_| splits).map(|states| states.canary.clone()),
                 definitions: slots(Role::Definition, &|states| states.steps[index].clone()),
                 routes: slots(Role::Route, &|states| states.steps[index].clone()),
                 splits,
             });
         }
-        self.paths
-            .add(&self.keys.key(&rollout.workload.api_version, &rollout.workload.kind, &canary_workload_name(workload_key.name())), "");
+        if !self.is_at_once {
+            let canary = canary_workload_name(workload_key.name());
+            self.paths.add(&self.keys.key(&rollout.workload.api_version, &rollout.workload.kind, &canary), "");
+        }
 
         let grace = routing.map_or(0, |routing| routing.grace_seconds);
         let last = states.last()?.clone();
@@ -234,6 +236,13 @@ impl<'a> Renderer<'a> {
         Some(Plan { name: rollout.reference.name.clone(), namespace: rollout.namespace.clone(), spec })
     }
 
+    fn without_change(&self) -> Finding {
+        let message = "the rollout id changes and the pod template does not: the release completes at once";
+        Finding::warning("release-without-change", message)
+            .at(&self.workload.path, self.workload.places.at("/metadata/annotations"))
+            .about(&self.workload.object)
+    }
+
     /// An object that stands in git: its key, its version with the baseline's values at `path`, and the head's.
     fn original(&mut self, source: &Source, path: &str) -> (ObjectKey, VersionKey, VersionKey) {
         let (object, before, head) = self.original_values(source, &[path.to_owned()]);
@@ -247,7 +256,7 @@ impl<'a> Renderer<'a> {
     fn original_values(&mut self, source: &Source, paths: &[String]) -> (ObjectKey, Value, Value) {
         let head = written(source, &self.rollout.namespace);
         let object = self.keys.key(source.manifest.api_version(), source.manifest.kind(), source.manifest.name());
-        let before = match self.baseline.get(&source.object.kind, &source.object.name) {
+        let before = match self.baseline.get(&source.object) {
             Some(base) => with_values_of(&head, base, paths),
             None => head.clone(),
         };
@@ -344,7 +353,7 @@ impl<'a> Renderer<'a> {
             paths
         } else {
             // A declared path that no version has says nothing, and would be one more setting for the engine.
-            let base = self.baseline.get(&routed.source.object.kind, &routed.source.object.name);
+            let base = self.baseline.get(&routed.source.object);
             let has = |path: &&String| {
                 let versions = rewritten.iter().flatten().chain([&head]).chain(base);
                 versions.into_iter().any(|value| value.pointer(path).is_some())
@@ -435,6 +444,12 @@ fn plan_steps(rollout: &Rollout, baseline: &State, states: &[State], grace: u32)
             deadline: rollout.deadline,
         })
         .collect()
+}
+
+/// The Rollout with steps that move nothing and wait for nothing.
+fn without_waits(rollout: &Rollout) -> Rollout {
+    let without = |step: &Step| Step { traffic: Traffic::default(), header_modifier: None, pause: Pause::Seconds(0), ..step.clone() };
+    Rollout { steps: rollout.steps.iter().map(without).collect(), deadline: None, ..rollout.clone() }
 }
 
 fn step_traffic(traffic: &Traffic) -> Option<StepTraffic> {

@@ -168,6 +168,26 @@ fn a_change_of_something_else_keeps_the_release() {
     assert_eq!(ground.plan("clone", "HEAD").spec.release, release);
 }
 
+#[test]
+fn a_new_rollout_id_alone_is_a_release_that_waits_for_nothing() {
+    let ground = released();
+    ground.git("clone", "checkout -q -b again main");
+    let path = ground.path("clone/deploy/shop/nginx.yaml");
+    let id = "kind: Deployment\nmetadata:\n  annotations: {rollouts.kruise.io/rollout-id: again}\n";
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replacen("kind: Deployment\nmetadata:\n", id, 1)).unwrap();
+    ground.commit("clone", "again");
+    ground.rollout("clone", "render --commit").exits(0).tells("warning[release-without-change]");
+    is_up_to_date(&ground, "2 to 2");
+    let spec = ground.plan("clone", "HEAD").spec;
+    assert_eq!(spec.steps.len(), 2, "as many as the Rollout has");
+    for step in &spec.steps {
+        assert!(step.stages.is_empty() && step.enter_from_above.is_empty() && step.state == spec.baseline, "{step:?}");
+        assert_eq!((step.gate.clone(), step.deadline, step.traffic.clone()), (rollout::model::Gate::None {}, None, None));
+    }
+    let names: Vec<String> = spec.objects.keys().map(|key| key.object().to_string()).collect();
+    assert!(!names.iter().any(|name| name.ends_with("-canary")), "{names:?}");
+}
+
 /// The same with plans on a branch of their own, rendered on `main` after each change.
 mod on_another_branch {
     use super::{Ground, change, land};
