@@ -4,9 +4,7 @@
 //! `next` returns, and only then does its `duty`. Every duty may be done twice: who comes back after a crash reads the
 //! status and does the duty again.
 //!
-//! Which plan goes in: as soon as `status.captured` names one, the captured plan, else the plan's object. `Duty::Check`,
-//! `Duty::Capture` and the events that answer them are always about the plan's object, also when it is a refresh of the
-//! captured plan.
+//! Which plan goes in, `runs_object` says: the plan's object, or the one that was captured.
 
 mod advance;
 mod asked;
@@ -114,7 +112,7 @@ pub struct Offer {
 pub enum Workload {
     /// It does not exist.
     Missing,
-    /// It is the target already.
+    /// It is the target already, and who wrote it. Without a time: nobody that is known.
     AtTarget(Bypass),
     /// It is anything else.
     Elsewhere,
@@ -200,6 +198,12 @@ pub fn duty<'a>(plan: &'a Plan, status: &PlanStatus) -> Duty<'a> {
 /// Returns when `Tick` has to be told, if nothing else happens before: a grace, a gate or a deadline is over.
 pub fn wake_at(plan: &Plan, status: &PlanStatus) -> Option<Timestamp> {
     advance::wake_at(&plan.spec, status)
+}
+
+/// Whether `next`, `duty` and `wake_at` want the plan's object. Otherwise they want the plan that `status.captured` keeps.
+pub fn runs_object(status: &PlanStatus) -> bool {
+    let is_before = |part| matches!(part, Part::Check | Part::Capture);
+    status.captured.is_none() || status.cursor.as_ref().is_some_and(|cursor| is_before(cursor.part))
 }
 
 fn happen(spec: &PlanSpec, status: &mut PlanStatus, event: &Event, now: Timestamp) {

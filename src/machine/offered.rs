@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Offer, Workload, advance, ending};
-use crate::model::{Cursor, Ending, Last, Outcome, Part, PlanStatus, Purpose};
+use crate::model::{Bypass, Cursor, Ending, Last, Outcome, Part, PlanStatus, Purpose};
 
 /// Takes up the plan's object as it stands.
 pub(super) fn offered(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
@@ -47,7 +47,7 @@ fn at_rest(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
         (_, Some(Outcome::Succeeded | Outcome::Aborted)) => take_up(status, offer),
         (Workload::AtTarget(bypass), _) => {
             take_up(status, offer);
-            if status.last.as_ref().and_then(|last| last.returns_to.as_ref()) == Some(release) {
+            if is_our_abort(status, bypass) {
                 status.last = Some(ending::succeeded(release, now));
             } else {
                 status.bypass = Some(bypass.clone());
@@ -55,6 +55,12 @@ fn at_rest(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
         }
         (Workload::Elsewhere, Some(Outcome::Superseded) | None) => begin(status, offer, Purpose::Release, now),
     }
+}
+
+/// Whether the workload is what our own abort made of it: nobody wrote it since. Git went back, and is complete.
+fn is_our_abort(status: &PlanStatus, writer: &Bypass) -> bool {
+    let is_back = |last: &&Last| matches!(last.outcome, Outcome::Aborted | Outcome::Superseded);
+    status.last.as_ref().filter(is_back).is_some_and(|last| writer.at.is_none_or(|at| at <= last.at))
 }
 
 fn take_up(status: &mut PlanStatus, offer: &Offer) {

@@ -1,6 +1,9 @@
 //! The machine under test: what its scenarios and properties share.
 
+mod plans;
+mod properties;
 mod scenarios;
+mod world;
 
 use jiff::Timestamp;
 
