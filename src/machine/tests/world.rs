@@ -1,6 +1,7 @@
 //! A cluster of a few values, and an agent that can be killed anywhere.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -25,9 +26,9 @@ pub(super) enum Done {
 #[derive(Debug, Clone)]
 pub(super) struct World {
     /// The plan's object.
-    pub(super) object: Plan,
+    pub(super) object: Rc<Plan>,
     /// What a ControllerRevision keeps: the plan, and the values from before.
-    pub(super) kept: BTreeMap<String, (Plan, Live)>,
+    pub(super) kept: BTreeMap<String, (Rc<Plan>, Live)>,
     pub(super) live: Live,
     pub(super) status: PlanStatus,
     pub(super) now: Timestamp,
@@ -40,14 +41,21 @@ impl World {
     pub(super) fn new(plan: Plan) -> Self {
         let live = plan.spec.baseline.iter().map(|it| (it.object().clone(), plan.spec.objects[it].clone())).collect();
         let status = PlanStatus::default();
-        let mut world =
-            Self { object: plan, kept: BTreeMap::new(), live, status, now: Timestamp::UNIX_EPOCH, passed: Vec::new(), requests: 0 };
+        let mut world = Self {
+            object: Rc::new(plan),
+            kept: BTreeMap::new(),
+            live,
+            status,
+            now: Timestamp::UNIX_EPOCH,
+            passed: Vec::new(),
+            requests: 0,
+        };
         world.offer();
         world
     }
 
     /// The plan that is run.
-    pub(super) fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Rc<Plan> {
         let kept = self.status.captured.as_ref().filter(|_| !runs_object(&self.status)).and_then(|name| self.kept.get(name));
         kept.map_or_else(|| self.object.clone(), |(plan, _)| plan.clone())
     }
