@@ -18,6 +18,8 @@ pub mod lua;
 pub mod machine;
 pub mod model;
 pub mod objects;
+#[cfg(feature = "agent")]
+pub mod operate;
 pub mod patch;
 pub mod plan;
 pub mod render;

@@ -5,10 +5,14 @@
 #![expect(clippy::disallowed_methods, reason = "the command line is one of the rooms that touch the world")]
 
 mod answer;
+#[cfg(feature = "agent")]
+mod ask;
 mod base_tree;
 mod builder;
 mod commit;
 mod completions;
+#[cfg(feature = "agent")]
+mod connection;
 mod crds;
 mod diff;
 mod explain;
@@ -23,13 +27,19 @@ mod repository;
 mod schema;
 mod show;
 mod sources;
+#[cfg(feature = "agent")]
+mod status;
 mod test;
 mod world;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+#[cfg(feature = "agent")]
+use crate::model::Verb;
 
 pub use answer::{Answer, Failure};
 pub use world::World;
@@ -71,6 +81,26 @@ enum Command {
     Test(test::Args),
     Schema(schema::Args),
     Show(show::Args),
+    #[cfg(feature = "agent")]
+    Status(status::Args),
+    /// Opens the gate of the step that a release waits in
+    #[cfg(feature = "agent")]
+    Approve(ask::ApproveArgs),
+    /// Lets a release stay where it is
+    #[cfg(feature = "agent")]
+    Pause(ask::Args),
+    /// Lets a paused release go on
+    #[cfg(feature = "agent")]
+    Resume(ask::Args),
+    /// Takes a release back: what ran before runs again
+    #[cfg(feature = "agent")]
+    Abort(ask::Args),
+    /// Begins an aborted release again, or tries at once what could not be done
+    #[cfg(feature = "agent")]
+    Retry(ask::Args),
+    /// Goes to a step, up or down
+    #[cfg(feature = "agent")]
+    Jump(ask::StepArgs),
 }
 
 impl Command {
@@ -86,6 +116,20 @@ impl Command {
             Self::Test(args) => test::run(args, world),
             Self::Schema(args) => schema::run(args, world),
             Self::Show(args) => show::run(args, world),
+            #[cfg(feature = "agent")]
+            Self::Status(args) => status::run(args, world),
+            #[cfg(feature = "agent")]
+            Self::Approve(args) => ask::approve(args, world),
+            #[cfg(feature = "agent")]
+            Self::Pause(args) => ask::plain(args, Verb::Pause, world),
+            #[cfg(feature = "agent")]
+            Self::Resume(args) => ask::plain(args, Verb::Resume, world),
+            #[cfg(feature = "agent")]
+            Self::Abort(args) => ask::plain(args, Verb::Abort, world),
+            #[cfg(feature = "agent")]
+            Self::Retry(args) => ask::plain(args, Verb::Retry, world),
+            #[cfg(feature = "agent")]
+            Self::Jump(args) => ask::jump(args, world),
         }
     }
 }
@@ -95,9 +139,22 @@ pub fn main() -> ExitCode {
     world::with_process(|world| run(std::env::args_os(), world))
 }
 
+/// The name by which kubectl finds this program as a plugin, and the one by which people then call it.
+const PLUGIN: (&str, &str) = ("kubectl-rollout_plan", "kubectl rollout-plan");
+
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let name = arguments.first().and_then(|program| Path::new(program).file_stem()?.to_str());
+    let mut command = Arguments::command();
+    if name == Some(PLUGIN.0) {
+        command = command.bin_name(PLUGIN.1);
+    }
+    Arguments::from_arg_matches(&command.try_get_matches_from(arguments)?)
+}
+
 /// Runs one command line in a world: says what it has to say, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World<'_>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match parse(arguments) {
         Ok(arguments) => arguments,
         Err(help) => return answer::usage(&help, world),
     };
@@ -114,6 +171,12 @@ mod tests {
     #[test]
     fn the_arguments_contradict_nothing() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn as_a_plugin_of_kubectl_the_program_goes_by_that_name() {
+        let help = super::parse(["/usr/bin/kubectl-rollout_plan", "show", "--help"].map(Into::into)).expect_err("it is help");
+        assert!(help.to_string().contains("Usage: kubectl rollout-plan show"), "{help}");
     }
 
     #[test]

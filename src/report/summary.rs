@@ -218,15 +218,19 @@ impl Release {
     }
 }
 
+/// `approval`, `after 300 s`, `none`.
+pub(super) fn gate_said(gate: &Gate) -> String {
+    match gate {
+        Gate::Approval {} => "approval".into(),
+        Gate::Seconds(seconds) => format!("after {seconds} s"),
+        Gate::None {} => "none".into(),
+    }
+}
+
 impl Row {
     /// `approval`, `after 300 s`; empty for `finish` and `abort`.
     pub fn gate_said(&self) -> String {
-        match &self.gate {
-            Some(Gate::Approval {}) => "approval".into(),
-            Some(Gate::Seconds(seconds)) => format!("after {seconds} s"),
-            Some(Gate::None {}) => "none".into(),
-            None => String::new(),
-        }
+        self.gate.as_ref().map(gate_said).unwrap_or_default()
     }
 
     /// `+Service/shop-canary, Service/shop, -Deployment/shop-canary`, or `nothing`.
@@ -275,7 +279,8 @@ impl Share {
         }
     }
 
-    fn of(traffic: Option<&StepTraffic>) -> Self {
+    /// The share of a step.
+    pub(super) fn of(traffic: Option<&StepTraffic>) -> Self {
         match traffic {
             Some(traffic) if traffic.weight.is_some() || !traffic.matches.is_empty() => {
                 Self::Split { weight: traffic.weight, matches: traffic.matches.iter().map(traffic::said).collect() }

@@ -19,6 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("lua", &[]),
     ("machine", &["model", "plan"]),
     ("model", &[]),
+    ("operate", &["model"]),
     ("patch", &["model"]),
     ("objects", &["model", "plan"]),
     ("plan", &["model", "files", "yaml", "digest"]),
