@@ -12,6 +12,7 @@ pub mod digest;
 pub mod discover;
 pub mod disk;
 pub mod files;
+pub mod function;
 pub mod git;
 pub mod kruise_status;
 pub mod lua;

@@ -16,6 +16,7 @@ mod connection;
 mod crds;
 mod diff;
 mod explain;
+mod function;
 mod gateways;
 mod manifests;
 mod page;
@@ -75,6 +76,8 @@ enum Command {
     Crds(crds::Args),
     Diff(diff::Args),
     Explain(explain::Args),
+    #[command(name = "fn")]
+    Function(function::Args),
     Gateways(gateways::Args),
     Manifests(manifests::Args),
     Render(Box<render::Args>),
@@ -110,6 +113,7 @@ impl Command {
             Self::Crds(args) => crds::run(args, world),
             Self::Diff(args) => diff::run(args, world),
             Self::Explain(args) => explain::run(args, world),
+            Self::Function(args) => function::run(args, world),
             Self::Gateways(args) => gateways::run(args, world),
             Self::Manifests(args) => manifests::run(args, world),
             Self::Render(args) => render::run(args, world),

@@ -14,6 +14,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("discover", &["model", "files", "yaml", "config", "digest"]),
     ("disk", &["files"]),
     ("files", &[]),
+    ("function", &["model", "files", "yaml", "config", "discover", "render", "plan"]),
     ("git", &["files"]),
     ("kruise_status", &["model"]),
     ("lua", &[]),

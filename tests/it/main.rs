@@ -14,6 +14,7 @@ mod commit;
 mod disk;
 mod engines;
 mod examples;
+mod function;
 mod git;
 mod golden;
 mod ground;
