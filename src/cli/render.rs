@@ -307,7 +307,8 @@ impl Args {
             Format::Yaml => "---\n",
             Format::Html => {
                 let releases = reports.into_iter().filter_map(|report| report.html).collect();
-                world.stdout.write_all(report::html(releases, findings, &repository.files).as_bytes())?;
+                let links = self.page.links(&repository.folder, &world.environment);
+                world.stdout.write_all(report::html(releases, findings, &repository.files, &links).as_bytes())?;
                 return Ok(());
             }
             Format::Json => {

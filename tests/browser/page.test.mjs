@@ -157,6 +157,24 @@ for (const name of ['five', 'matches', 'hostile']) {
       assert.deepEqual(await page.evaluate(sides, '.computed'), given);
     }));
 
+  test(`the script marks what the program marks, in every step: ${name}`, () =>
+    on(name, {}, async (page) => {
+      const steps = await page.evaluate(() => Math.max(...[...document.querySelectorAll('.player input[type="range"]')].map((range) => range.max)));
+      await page.evaluate(() => document.querySelectorAll('.player input[type="checkbox"]').forEach((input) => input.click()));
+      let compared = 0;
+      const marks = (objects) => objects.filter(({ badge }) => badge !== 'unchanged').map(({ name, badge, marks }) => ({ name, badge, marks }));
+      for (let step = 1; step <= steps; step += 1) {
+        await page.evaluate((step) => document.querySelectorAll('.player input[type="range"]').forEach((range) => {
+          range.value = step;
+          range.dispatchEvent(new Event('input'));
+        }), step);
+        const given = marks(await page.evaluate(sides, '.given'));
+        assert.deepEqual(marks(await page.evaluate(sides, '.computed')), given, `step ${step}`);
+        compared += given.flatMap(({ marks }) => marks).length;
+      }
+      assert.ok(compared > 2, `${compared} marks`);
+    }));
+
   test(`whole manifests are those of the plan, on both sides: ${name}`, () =>
     on(name, {}, async (page) => {
       const wrong = await page.evaluate(() => {

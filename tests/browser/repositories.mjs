@@ -17,7 +17,7 @@ export const ATTACKS = [
   'javascript:window.injected=6',
 ];
 
-const quoted = (text) => JSON.stringify(text).replace(/[\u007f-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const quoted = (text) => JSON.stringify(text).replace(/[\u007f-\ud7ff\ue000-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** The files of a Rollout with its Deployment, Service and HTTPRoute. */
 export function rollout({ name, namespace, image, steps, notes = [], replicas = 10 }) {
@@ -77,7 +77,7 @@ export async function hostile(folder) {
   ];
   for (const side of ['before', 'after']) {
     for (const place of ['eu', 'us']) {
-      const notes = ATTACKS.map((text) => `${side} ${text}`);
+      const notes = [...ATTACKS, side === 'before' ? 'face 🙂 of two halves' : 'face 🙃 of two halves'].map((text) => `${side} ${text}`);
       const files = rollout({ name: 'shop', namespace: 'prod', image: `${side}/${ATTACKS[2]}`, steps, notes });
       await write(join(folder, side, place), files);
     }

@@ -18,8 +18,8 @@ use serde_json::Value;
 use crate::files::Files;
 use crate::model::{Finding, ObjectRef};
 
-use super::PlanReport;
 use super::summary::{self, Release};
+use super::{Links, PlanReport};
 
 /// One state of a plan, with late values by name.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +39,16 @@ pub struct HtmlRelease {
     article: String,
 }
 
+/// What is told beside the releases.
+#[derive(Debug, Clone, Copy)]
+struct Told<'a> {
+    findings: &'a [Finding],
+    /// Lines of findings come from here.
+    files: &'a Files,
+    /// Where files and commit can be looked at.
+    links: &'a Links,
+}
+
 /// Returns a plan's part of the page. `states` are the baseline, each step, and the end; the report has its transitions.
 pub fn html_release(mut report: PlanReport<'_>, states: &[State]) -> HtmlRelease {
     let transitions = std::mem::take(&mut report.transitions);
@@ -47,8 +57,8 @@ pub fn html_release(mut report: PlanReport<'_>, states: &[State]) -> HtmlRelease
     HtmlRelease { release, article }
 }
 
-/// Returns the page: one file, whole. Lines of findings come from `files`.
-pub fn html(releases: Vec<HtmlRelease>, findings: &[Finding], files: &Files) -> String {
+/// Returns the page: one file, whole. Lines of findings come from `files`, addresses from `links`.
+pub fn html(releases: Vec<HtmlRelease>, findings: &[Finding], files: &Files, links: &Links) -> String {
     let (releases, articles): (Vec<_>, Vec<_>) = releases.into_iter().map(|release| (release.release, release.article)).unzip();
-    page::page(&releases, articles, findings, files).into_string()
+    page::page(&releases, articles, &Told { findings, files, links }).into_string()
 }

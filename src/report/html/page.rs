@@ -2,12 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::files::Files;
-use crate::model::Finding;
-
 use super::super::summary::{Release, impact};
 use super::super::words::one_line;
-use super::{csp, findings, release};
+use super::{Told, csp, findings, release};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -15,8 +12,8 @@ const SCRIPT: &str = include_str!("script.js");
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%231f5fbf' d='M1 15V11h4v4zM6 15V7h4v8zM11 15V1h4v14z'/%3E%3C/svg%3E";
 
 /// The whole page. `articles` are the releases' parts, in their order.
-pub(super) fn page(releases: &[Release], articles: Vec<String>, found: &[Finding], files: &Files) -> Markup {
-    let impact = impact(releases, found);
+pub(super) fn page(releases: &[Release], articles: Vec<String>, told: &Told<'_>) -> Markup {
+    let impact = impact(releases, told.findings);
     let headline = sentence(&impact.said());
     html! {
         (DOCTYPE)
@@ -37,9 +34,9 @@ pub(super) fn page(releases: &[Release], articles: Vec<String>, found: &[Finding
                 div class="frame" {
                     header class="top" {
                         div {
-                            p class="eyebrow" { "Rollout plan" }
+                            p class="eyebrow" { "Rollout plan" (commit(told)) }
                             h1 { (headline) }
-                            @let tally = super::super::sum(found);
+                            @let tally = super::super::sum(told.findings);
                             @if !tally.is_empty() { p class="tally" { a href="#findings" { (tally) } } }
                         }
                         button class="theme" type="button" hidden {}
@@ -47,7 +44,7 @@ pub(super) fn page(releases: &[Release], articles: Vec<String>, found: &[Finding
                     div class={ "columns" @if releases.len() > 1 { " several" } } {
                         @if releases.len() > 1 { (list(releases)) }
                         main id="content" tabindex="-1" {
-                            (findings::findings(found, files))
+                            (findings::findings(told))
                             @for article in articles { (PreEscaped(article)) }
                         }
                     }
@@ -55,6 +52,17 @@ pub(super) fn page(releases: &[Release], articles: Vec<String>, found: &[Finding
                 }
                 script { (PreEscaped(SCRIPT)) }
             }
+        }
+    }
+}
+
+/// The commit that was rendered, where it is known.
+fn commit(told: &Told<'_>) -> Markup {
+    let short = told.links.revision.as_ref().map(|revision| revision.chars().take(12).collect::<String>());
+    html! {
+        @if let Some(short) = short {
+            " of "
+            @if let Some(address) = told.links.commit() { a href=(address) rel="noreferrer" { code { (short) } } } @else { code { (short) } }
         }
     }
 }
@@ -100,9 +108,26 @@ fn sentence(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Files;
+    use crate::report::Links;
+
+    fn with(links: &Links) -> String {
+        page(&[], Vec::new(), &Told { findings: &[], files: &Files::default(), links }).into_string()
+    }
 
     fn empty() -> String {
-        page(&[], Vec::new(), &[], &Files::default()).into_string()
+        with(&Links::default())
+    }
+
+    #[test]
+    fn the_commit_is_named_and_leads_to_it_where_the_repository_is_known() {
+        let known = Links::new(Some("https://example.com/a/b"), Some("0123456789abcdef"), "", None);
+        assert!(
+            with(&known)
+                .contains(r#"<a href="https://example.com/a/b/commit/0123456789abcdef" rel="noreferrer"><code>0123456789ab</code></a>"#)
+        );
+        assert!(with(&Links::new(None, Some("0123"), "", None)).contains("Rollout plan of <code>0123</code>"));
+        assert!(empty().contains(">Rollout plan<"));
     }
 
     #[test]

@@ -79,14 +79,17 @@
     return kept;
   };
 
-  const marked = (cell, text, other, name) => {
+  const marked = (cell, line, otherLine, name) => {
+    // Whole characters, not halves of them.
+    const [text, other] = [[...line], [...otherLine]];
     let start = 0;
     while (start < text.length && start < other.length && text[start] === other[start]) start += 1;
     let end = 0;
     while (end < text.length - start && end < other.length - start && text.at(-1 - end) === other.at(-1 - end)) end += 1;
-    const middle = text.slice(start, text.length - end);
-    if (!middle || (!text.slice(0, start).trim() && !end)) cell.append(text);
-    else cell.append(text.slice(0, start), make(name, '', middle), text.slice(text.length - end));
+    const part = (from, to) => text.slice(from, to).join('');
+    const middle = part(start, text.length - end);
+    if (!middle || (!part(0, start).trim() && !end)) cell.append(line);
+    else cell.append(part(0, start), make(name, '', middle), part(text.length - end));
   };
 
   const sideOf = (line, other, className, isEqual) => {
@@ -235,6 +238,16 @@
     { rootMargin: '-10% 0px -70% 0px' },
   );
   for (const article of document.querySelectorAll('.release')) watch.observe(article);
+
+  // What does not scroll needs no focus.
+  const fit = () => {
+    for (const box of document.querySelectorAll('.scroll')) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute('tabindex');
+    }
+  };
+  addEventListener('resize', fit);
+  fit();
 
   // Paper cannot be unfolded.
   let folded = [];
