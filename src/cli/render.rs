@@ -12,7 +12,7 @@ use crate::files::Files;
 use crate::model::{Catalog, Finding, Plan, Position, Severity};
 use crate::plan;
 use crate::report::summary::{self, Release};
-use crate::report::{self, Colors, HtmlRelease, PlanReport, count};
+use crate::report::{self, Colors, HtmlRelease, JsonPlan, PlanReport, count};
 use crate::tree::{self, TreeError};
 
 use super::commit::{self, Committed, Order, Told};
@@ -192,8 +192,8 @@ struct Reported<'a> {
     catalog: &'a Catalog,
     /// The text to print; empty for JSON and HTML.
     text: String,
-    /// The plan's part of a JSON report; null otherwise.
-    document: Value,
+    /// The plan's part of a JSON report; none otherwise.
+    document: Option<JsonPlan>,
     /// The plan's part of a page; none otherwise.
     html: Option<HtmlRelease>,
     /// What pages about all plans need; none otherwise.
@@ -264,7 +264,7 @@ impl Args {
             document: Value::Null,
             transitions: Vec::new(),
         };
-        let (mut text, mut document, mut html, mut release) = (String::new(), Value::Null, None, None);
+        let (mut text, mut document, mut html, mut release) = (String::new(), None, None, None);
         match self.format {
             Format::Text => {
                 report.transitions = tree::transitions(plan);
@@ -275,8 +275,9 @@ impl Args {
                 html = Some(report::html_release(report, &tree::states(plan)));
             }
             Format::Json => {
-                report.document = plan::document(plan);
-                document = report::json_plan(&report);
+                let told = summary::release(report);
+                document = Some(report::json_plan(&told, tree::transitions(plan), plan::document(plan)));
+                release = Some(told);
             }
             Format::Yaml => text = plan::to_text(plan),
             Format::Markdown => {
@@ -312,8 +313,9 @@ impl Args {
                 return Ok(());
             }
             Format::Json => {
-                let documents: Vec<Value> = reports.into_iter().map(|report| report.document).collect();
-                world.stdout.write_all(report::json(&documents, findings).as_bytes())?;
+                let (plans, releases): (Vec<_>, Vec<_>) = reports.into_iter().map(|report| (report.document, report.release)).unzip();
+                let (plans, releases) = (plans.into_iter().flatten().collect(), releases.into_iter().flatten().collect::<Vec<_>>());
+                world.stdout.write_all(report::json(plans, &releases, findings).as_bytes())?;
                 return Ok(());
             }
             Format::Markdown => {

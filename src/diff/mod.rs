@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
@@ -19,7 +20,7 @@ pub use unified::{label, one, unified};
 const CONTEXT: usize = 3;
 
 /// How one object differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ObjectDiff {
     /// The object.
     pub object: ObjectRef,
@@ -30,7 +31,7 @@ pub struct ObjectDiff {
 }
 
 /// What happens to an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// It exists only afterwards.
@@ -42,7 +43,7 @@ pub enum Change {
 }
 
 /// Neighbouring changed lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hunk {
     /// The first line before, counted from 1; 0 where there is none.
@@ -58,7 +59,7 @@ pub struct Hunk {
 }
 
 /// One line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Line {
     /// Where the line stands.
     pub side: Side,
@@ -67,7 +68,7 @@ pub struct Line {
 }
 
 /// Where a line stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// Before and afterwards.

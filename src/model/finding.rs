@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Place, Position};
@@ -10,7 +11,7 @@ use super::{Place, Position};
 pub type Code = &'static str;
 
 /// One thing to know or to change.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Finding {
     /// Where it stands; absent when it concerns no file.
     #[serde(flatten)]
@@ -30,7 +31,7 @@ pub struct Finding {
 }
 
 /// How bad a finding is. Only errors make the answer no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// No plan, or a plan that does harm.

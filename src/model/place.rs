@@ -1,9 +1,10 @@
 //! Where something stands in a file.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A line and a column, both counted from 1; the column counts characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Position {
     /// The line.
     pub line: u32,
@@ -12,7 +13,7 @@ pub struct Position {
 }
 
 /// A position in a named file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Place {
     /// The file, relative to the root that was read, with `/`.
     pub path: String,

@@ -1,32 +1,174 @@
-//! The report for programs: one versioned JSON document.
+//! The report for programs: one versioned JSON document, with all that the other formats show.
 
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::model::Finding;
+use crate::diff::{Change, ObjectDiff};
+use crate::model::{Finding, Gate, Replicas};
 
-use super::PlanReport;
+use super::Transition;
+use super::summary::{self, ImageChange, Impact, Release, Row, Share};
 
 /// The format's version. A field that goes or changes its meaning makes a new one; new fields do not.
 pub const VERSION: &str = "rollout.dev/report/v1";
 
-/// The report of plans, each made by `json_plan`, and findings: `{version, plans: [{environment, path, digest, plan}], findings: [{code, severity, path, line, column, object, message,
-/// help}]}`, indented.
-pub fn json(plans: &[Value], findings: &[Finding]) -> String {
-    let mut text = format!("{:#}", json!({ "version": VERSION, "plans": plans, "findings": findings }));
+/// All that a report says.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "rollout report")]
+struct Report<'a> {
+    /// The version of the format.
+    version: &'a str,
+    /// What the report is about, in numbers.
+    impact: Impact,
+    /// Every plan.
+    plans: Vec<JsonPlan>,
+    /// What readers should know.
+    findings: &'a [Finding],
+}
+
+/// A plan, and what is told about it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct JsonPlan {
+    /// The environment's name; empty for the unnamed one.
+    environment: String,
+    /// The Rollout's namespace.
+    namespace: String,
+    /// The Rollout's name.
+    name: String,
+    /// The plan's file, relative to the root.
+    path: String,
+    /// The digest of the plan's `spec`.
+    digest: String,
+    /// Whether nothing is released.
+    preview: bool,
+    /// Container images that differ between baseline and target.
+    images: Vec<ImageChange>,
+    /// A row a step, then `finish`, then `abort`.
+    rows: Vec<JsonRow>,
+    /// What changes on the way from each state to the next, then on the way back from the last step.
+    transitions: Vec<JsonTransition>,
+    /// The plan itself, a `RolloutPlan`.
+    plan: Value,
+}
+
+/// What a table says about a step, the end, or the way back.
+#[derive(Debug, Serialize, JsonSchema)]
+struct JsonRow {
+    /// `step-1`, `finish`, `abort`.
+    name: String,
+    /// Who gets the new version.
+    traffic: JsonTraffic,
+    /// How many pods of which version.
+    pods: JsonPods,
+    /// What ends the step; absent for `finish` and `abort`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<Gate>,
+    /// The objects that differ from the row before, of `abort` from the last step.
+    changes: Vec<JsonChanged>,
+}
+
+/// Who gets the new version.
+#[derive(Debug, Serialize, JsonSchema)]
+struct JsonTraffic {
+    /// In words: `20%, and header version=canary`.
+    said: String,
+    /// The share of all requests in percent; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<u8>,
+    /// Conditions in words, any one of which suffices.
+    matches: Vec<String>,
+}
+
+/// How many pods run.
+#[derive(Debug, Serialize, JsonSchema)]
+struct JsonPods {
+    /// In words: `3 of 5 (60%)`.
+    said: String,
+    /// Those of the new version as the user wrote them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<Replicas>,
+    /// Those of the new version, where git knows the workload's replicas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new: Option<u32>,
+    /// Those of the old version, where git knows the workload's replicas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old: Option<u32>,
+    /// The workload's replicas, where git knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u32>,
+}
+
+/// One object that a row changes.
+#[derive(Debug, Serialize, JsonSchema)]
+struct JsonChanged {
+    /// The object, as the plan names it: `Service/shop`.
+    object: String,
+    /// What happens to it.
+    change: Change,
+}
+
+/// What changes between two states.
+#[derive(Debug, Serialize, JsonSchema)]
+struct JsonTransition {
+    /// The state before: `baseline`, `step-1`.
+    from: String,
+    /// The state after: `step-2`, `target`.
+    to: String,
+    /// How the objects differ.
+    objects: Vec<ObjectDiff>,
+}
+
+/// The report of plans, each made by `json_plan` of the release beside it, and findings; indented.
+pub fn json(plans: Vec<JsonPlan>, releases: &[Release], findings: &[Finding]) -> String {
+    let report = Report { version: VERSION, impact: summary::impact(releases, findings), plans, findings };
+    let mut text = format!("{:#}", json!(report));
     text.push('\n');
     text
 }
 
-/// A plan's part of the report.
-pub fn json_plan(report: &PlanReport<'_>) -> Value {
-    json!({
-        "environment": report.environment,
-        "namespace": report.plan.namespace,
-        "name": report.plan.name,
-        "path": report.path,
-        "digest": report.digest,
-        "plan": report.document,
-    })
+/// A plan's part of the report. `plan` is the plan as a value.
+pub fn json_plan(release: &Release, transitions: Vec<Transition>, plan: Value) -> JsonPlan {
+    let transition = |Transition { from, to, diffs }| JsonTransition { from, to, objects: diffs };
+    JsonPlan {
+        environment: release.environment.clone(),
+        namespace: release.namespace.clone(),
+        name: release.name.clone(),
+        path: release.path.clone(),
+        digest: release.digest.clone(),
+        preview: release.is_preview,
+        images: release.images.clone(),
+        rows: release.rows.iter().map(row).collect(),
+        transitions: transitions.into_iter().map(transition).collect(),
+        plan,
+    }
+}
+
+/// Returns the JSON schema (draft 2020-12) of the report.
+pub fn json_schema() -> Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Report<'static>>().to_value();
+    if let Some(version) = schema.pointer_mut("/properties/version") {
+        *version = json!({"description": "The version of the format.", "const": VERSION});
+    }
+    if let Some(plan) = schema.pointer_mut("/$defs/JsonPlan/properties/plan") {
+        *plan = json!({"description": "The plan itself, as `rollout schema plan` describes it.", "type": "object"});
+    }
+    schema
+}
+
+fn row(row: &Row) -> JsonRow {
+    let matches = match &row.share {
+        Share::Split { matches, .. } => matches.clone(),
+        Share::Unchanged | Share::All | Share::None => Vec::new(),
+    };
+    let pods = row.pods;
+    JsonRow {
+        name: row.name.clone(),
+        traffic: JsonTraffic { said: row.share.said(), weight: row.share.weight(), matches },
+        pods: JsonPods { said: pods.said(), written: pods.written, new: pods.new, old: pods.old, total: pods.total },
+        gate: row.gate.clone(),
+        changes: row.changes.iter().map(|changed| JsonChanged { object: changed.object.to_string(), change: changed.change }).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -37,12 +179,24 @@ mod tests {
     #[test]
     fn a_finding_is_flat_and_leaves_out_what_it_does_not_have() {
         let finding = Finding::error("weight-range", "too much").at("shop.yaml", Position { line: 3, column: 11 });
-        let report: Value = serde_json::from_str(&json(&[], &[finding])).expect("JSON");
-        let expected = json!({
-            "version": VERSION,
-            "plans": [],
-            "findings": [{"code": "weight-range", "severity": "error", "path": "shop.yaml", "line": 3, "column": 11, "message": "too much"}],
-        });
-        assert_eq!(report, expected);
+        let report: Value = serde_json::from_str(&json(Vec::new(), &[], &[finding])).expect("JSON");
+        assert_eq!(report["version"], VERSION);
+        assert_eq!(report["impact"]["errors"], 1);
+        let expected =
+            json!([{"code": "weight-range", "severity": "error", "path": "shop.yaml", "line": 3, "column": 11, "message": "too much"}]);
+        assert_eq!(report["findings"], expected);
+    }
+
+    #[test]
+    fn the_schema_describes_every_field_of_a_finding_and_of_a_plan() {
+        let schema = json_schema();
+        assert_eq!(schema["properties"]["version"]["const"], VERSION);
+        for field in ["code", "severity", "path", "line", "column", "object", "message", "help"] {
+            assert!(schema["$defs"]["Finding"]["properties"][field].is_object(), "{field}: {schema:#}");
+        }
+        assert_eq!(schema["$defs"]["Finding"]["required"], json!(["severity", "code", "message"]));
+        for field in ["environment", "namespace", "name", "path", "digest", "preview", "images", "rows", "transitions", "plan"] {
+            assert!(schema["$defs"]["JsonPlan"]["properties"][field].is_object(), "{field}");
+        }
     }
 }

@@ -30,7 +30,7 @@ pub use findings::{findings, sum};
 pub use fold::{Body, ObjectChange, Repeats, Varying, Way};
 pub use github::github;
 pub use html::{HtmlRelease, State, html, html_release};
-pub use json::{VERSION, json, json_plan};
+pub use json::{JsonPlan, VERSION, json, json_plan, json_schema};
 pub use links::{Links, is_address};
 pub use live::{Live, headline, live, live_json, live_list};
 pub use markdown::{Comment, LEAST_LIMIT, LIMIT, markdown, name_of, page_of};

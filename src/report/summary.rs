@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::diff::Change;
@@ -44,7 +46,7 @@ pub struct Release {
 }
 
 /// One container whose image changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImageChange {
     /// The container's name.
     pub container: String,
@@ -123,7 +125,7 @@ pub struct Changed {
 }
 
 /// What a whole report is about, in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Impact {
     /// Plans that release something.
     pub releases: usize,

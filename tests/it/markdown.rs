@@ -249,3 +249,72 @@ fn nothing_to_roll_out_is_said() {
     assert!(text.contains("**No rollout changes.**"), "{text}");
     assert!(text.contains("\"releases\":0,\"previews\":0"), "{text}");
 }
+
+/// Renders a repository whose every free text is hostile, with the built program.
+fn rendered(format: &[&str], is_released: bool) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "x`@acme/team` #1 </details><img src=x onerror=alert(1)> [a](https://evil.example) | b";
+    let write = |path: &str, text: String| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let rollout = format!(
+        "apiVersion: rollouts.kruise.io/v1beta1\nkind: Rollout\nmetadata: {{name: shop, namespace: prod}}\nspec:\n  \
+         workloadRef: {{apiVersion: apps/v1, kind: Deployment, name: shop}}\n  strategy:\n    canary:\n      \
+         enableExtraWorkloadForCanary: true\n      steps:\n      - {{replicas: 1, traffic: 20%}}\n      - replicas: 50%\n        \
+         matches: [{{headers: [{{type: Exact, name: who, value: '{hostile}'}}]}}]\n      trafficRoutings:\n      - service: shop\n        \
+         gateway: {{httpRouteName: shop}}\n"
+    );
+    let objects = "apiVersion: v1\nkind: Service\nmetadata: {name: shop, namespace: prod}\nspec: {selector: {app: shop}, ports: [{port: 80}]}\n\
+         ---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: shop, namespace: prod}\n\
+         spec: {rules: [{backendRefs: [{name: shop, port: 80}]}]}\n";
+    let workload = |image: &str, environment: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: shop, namespace: prod}}\nspec:\n  replicas: 4\n  selector: \
+             {{matchLabels: {{app: shop}}}}\n  template:\n    metadata: {{labels: {{app: shop}}}}\n    spec:\n      containers:\n      \
+             - name: shop\n        image: '{image}'\n        env:\n        - {{name: A, value: '{hostile}'}}\n{environment}"
+        )
+    };
+    // Two megabytes of a diff.
+    let large: Vec<String> =
+        (0..40_000).map(|number| format!("        - {{name: V{number}, value: '``` @acme/team #{number}'}}\n")).collect();
+    let large = large.concat();
+    for side in ["before", "after"] {
+        write(&format!("{side}/@acme [x](y) #1.yaml"), format!("{rollout}---\n{objects}"));
+        let is_new = side == "after" && is_released;
+        write(&format!("{side}/workload.yaml"), if is_new { workload(hostile, &large) } else { workload("shop:1", "") });
+    }
+    let command = std::process::Command::new(env!("CARGO_BIN_EXE_rollout"))
+        .args(["render", "after", "--base-dir", "before", "--changed", "--fail-on", "never", "--head", "0123abc"])
+        .args(["--repository-url", "https://github.example/acme/shop", "--report-url", "https://github.example/acme/shop/actions/runs/7"])
+        .args(format)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8(command.stderr).unwrap();
+    assert!(command.status.success(), "{error}");
+    (String::from_utf8(command.stdout).unwrap(), error)
+}
+
+#[test]
+fn a_hostile_repository_with_a_diff_of_two_megabytes_becomes_a_harmless_comment() {
+    let (text, error) = rendered(&["--format", "markdown"], true);
+    check(&text);
+    assert!(text.contains("**1 release in 2 steps, 2 of them on approval, changes 5 objects.** 1 error."), "{text}\n{error}");
+    assert!(text.contains("| step-1 | ██░░░░░░░░ 20% | 1 of 4 | approval |"), "{text}");
+    assert!(text.contains("`prod/HTTPRoute.gateway.networking.k8s.io/shop`"), "{text}");
+    assert!(
+        text.contains("**Left out, too large for a comment:**") && text.contains("`prod/Deployment.apps/shop in step-2 → target`"),
+        "{text}"
+    );
+    assert!(!text.contains("V39999"), "the large diff is left out whole");
+}
+
+#[test]
+fn a_change_that_rolls_out_nothing_says_so() {
+    let (text, _) = rendered(&["--format", "markdown", "--comment-key", "rollout"], false);
+    check(&text);
+    assert!(text.contains("**No rollout changes.**"), "{text}");
+    assert_eq!(rendered(&["--format", "github"], false).0, "");
+}
