@@ -2,7 +2,7 @@
 //!
 //! A value keeps its digest on the way through the API server, which drops nulls in maps and writes whole floats as integers.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
 
 /// Returns `sha256:` and the SHA-256 of the bytes in lowercase hexadecimal digits.
@@ -19,32 +19,70 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 /// Returns the digest of the value's canonical JSON (RFC 8785), after dropping nulls in maps and writing whole floats as
 /// integers. Nulls in lists stay: they hold a place.
 pub fn of_json(value: &Value) -> String {
-    let settled = settled(value);
-    let canonical = serde_json_canonicalizer::to_vec(&settled).unwrap_or_else(|_| settled.to_string().into_bytes());
+    let mut canonical = Vec::with_capacity(4096);
+    write(value, &mut canonical);
     of_bytes(&canonical)
 }
 
-/// Returns the value as the API server would give it back.
-fn settled(value: &Value) -> Value {
+/// Adds the canonical text of what the API server would give back.
+fn write(value: &Value, text: &mut Vec<u8>) {
     match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
-        Value::Number(number) => Value::Number(whole(number)),
-        Value::Array(items) => items.iter().map(settled).collect(),
-        Value::Object(entries) => {
-            let kept = entries.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(kept.map(|(key, value)| (key.clone(), settled(value))).collect::<Map<_, _>>())
+        Value::Null => text.extend_from_slice(b"null"),
+        Value::Bool(true) => text.extend_from_slice(b"true"),
+        Value::Bool(false) => text.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(number, text),
+        Value::String(string) => write_string(string, text),
+        Value::Array(items) => {
+            text.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                write(item, text);
+            }
+            text.push(b']');
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
+            members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
+            text.push(b'{');
+            for (index, (key, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                write_string(key, text);
+                text.push(b':');
+                write(member, text);
+            }
+            text.push(b'}');
         }
     }
 }
 
-/// Returns the integer for a whole float that fits one exactly, otherwise the number itself.
-#[expect(clippy::cast_possible_truncation, reason = "only whole floats within the exact range are converted")]
-fn whole(number: &Number) -> Number {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match number.as_f64() {
-        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() <= EXACT => Number::from(float as i64),
-        _ => number.clone(),
+/// All numbers are doubles to the standard; integers that are exact ones need no look at it.
+fn write_number(number: &Number, text: &mut Vec<u8>) {
+    use std::io::Write as _;
+
+    const EXACT: i64 = 9_007_199_254_740_992;
+    if let Some(integer) = number.as_i64().filter(|integer| (-EXACT..=EXACT).contains(integer)) {
+        let _ = write!(text, "{integer}");
+    } else if let Ok(canonical) = serde_json_canonicalizer::to_vec(number) {
+        text.extend_from_slice(&canonical);
+    } else {
+        let _ = write!(text, "{number}");
     }
+}
+
+fn write_string(string: &str, text: &mut Vec<u8>) {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if !string.bytes().all(is_plain) {
+        // Escapes are written as the JSON crate writes them, which is the standard's way.
+        let _ = serde_json::to_writer(text, string);
+        return;
+    }
+    text.push(b'"');
+    text.extend_from_slice(string.as_bytes());
+    text.push(b'"');
 }
 
 #[cfg(test)]
@@ -73,6 +111,19 @@ mod tests {
     fn nulls_in_lists_and_fractions_count() {
         assert_ne!(of_json(&json!([null])), of_json(&json!([])));
         assert_ne!(of_json(&json!(1.5)), of_json(&json!(1)));
+    }
+
+    #[test]
+    fn the_text_is_that_of_the_standard() {
+        let value = json!({
+            "numbers": [0, -1, 9_007_199_254_740_992_i64, 9_007_199_254_740_993_i64, u64::MAX, i64::MIN, 1.5, -0.25, 1e300, 1e-7, 1e21],
+            "texts": ["", "ü\u{20ac}\u{1f600}", "\"\\/\u{8}\t\n\u{c}\r\u{0}\u{1f}\u{7f}\u{2028}", "<&>"],
+            "\u{1f600}": 1, "\u{ff5e}": 2, "a\"b": 3, "A": 4, "": 5, "empty": [{}, []],
+        });
+        let mut text = Vec::new();
+        write(&value, &mut text);
+        let standard = serde_json_canonicalizer::to_vec(&value).expect("canonical");
+        assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&standard));
     }
 
     #[test]
