@@ -24,6 +24,13 @@ pub fn of_json(value: &Value) -> String {
     of_bytes(&canonical)
 }
 
+/// Returns the digest of the list of these values.
+pub fn of_list(values: &[&Value]) -> String {
+    let mut canonical = Vec::with_capacity(4096 * values.len());
+    write_list(values.iter().copied(), &mut canonical);
+    of_bytes(&canonical)
+}
+
 /// Adds the canonical text of what the API server would give back.
 fn write(value: &Value, text: &mut Vec<u8>) {
     match value {
@@ -32,16 +39,7 @@ fn write(value: &Value, text: &mut Vec<u8>) {
         Value::Bool(false) => text.extend_from_slice(b"false"),
         Value::Number(number) => write_number(number, text),
         Value::String(string) => write_string(string, text),
-        Value::Array(items) => {
-            text.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    text.push(b',');
-                }
-                write(item, text);
-            }
-            text.push(b']');
-        }
+        Value::Array(items) => write_list(items, text),
         Value::Object(members) => {
             let mut members: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
             members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
@@ -57,6 +55,17 @@ fn write(value: &Value, text: &mut Vec<u8>) {
             text.push(b'}');
         }
     }
+}
+
+fn write_list<'a>(items: impl IntoIterator<Item = &'a Value>, text: &mut Vec<u8>) {
+    text.push(b'[');
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        write(item, text);
+    }
+    text.push(b']');
 }
 
 /// All numbers are doubles to the standard; integers that are exact ones need no look at it.
@@ -98,6 +107,7 @@ mod tests {
     #[test]
     fn a_value_has_the_digest_of_its_canonical_text() {
         assert_eq!(of_json(&json!({"b": [1, "x"], "a": true})), of_bytes(br#"{"a":true,"b":[1,"x"]}"#));
+        assert_eq!(of_list(&[&json!(1), &json!({})]), of_json(&json!([1, {}])));
     }
 
     #[test]

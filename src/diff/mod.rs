@@ -81,17 +81,31 @@ pub enum Side {
 
 /// Returns how each object differs, sorted by object; objects that are equal are left out.
 pub fn between(before: &BTreeMap<ObjectRef, Value>, after: &BTreeMap<ObjectRef, Value>) -> Vec<ObjectDiff> {
-    let objects: BTreeSet<&ObjectRef> = before.keys().chain(after.keys()).collect();
+    let texts = |objects: &BTreeMap<ObjectRef, Value>, others: &BTreeMap<ObjectRef, Value>| -> BTreeMap<ObjectRef, String> {
+        let differing = objects.iter().filter(|(object, value)| others.get(*object) != Some(*value));
+        differing.map(|(object, value)| (object.clone(), yaml::write(value))).collect()
+    };
+    let (before, after) = (texts(before, after), texts(after, before));
+    between_texts(&borrowed(&before), &borrowed(&after))
+}
+
+fn borrowed(texts: &BTreeMap<ObjectRef, String>) -> BTreeMap<&ObjectRef, &str> {
+    texts.iter().map(|(object, text)| (object, text.as_str())).collect()
+}
+
+/// Returns the same for objects that were written as YAML before.
+pub fn between_texts(before: &BTreeMap<&ObjectRef, &str>, after: &BTreeMap<&ObjectRef, &str>) -> Vec<ObjectDiff> {
+    let objects: BTreeSet<&ObjectRef> = before.keys().chain(after.keys()).copied().collect();
     objects
         .into_iter()
         .filter_map(|object| {
             let (change, old, new) = match (before.get(object), after.get(object)) {
-                (Some(old), Some(new)) if old != new => (Change::Changed, yaml::write(old), yaml::write(new)),
-                (Some(old), None) => (Change::Removed, yaml::write(old), String::new()),
-                (None, Some(new)) => (Change::Added, String::new(), yaml::write(new)),
-                (Some(_), Some(_)) | (None, None) => return None,
+                (Some(old), Some(new)) => (Change::Changed, *old, *new),
+                (Some(old), None) => (Change::Removed, *old, ""),
+                (None, Some(new)) => (Change::Added, "", *new),
+                (None, None) => return None,
             };
-            let hunks = hunks(&old, &new);
+            let hunks = hunks(old, new);
             // Values that differ only in spelling, such as 1 and 1.0, are one value.
             (!hunks.is_empty()).then(|| ObjectDiff { object: object.clone(), change, hunks })
         })
@@ -100,6 +114,12 @@ pub fn between(before: &BTreeMap<ObjectRef, Value>, after: &BTreeMap<ObjectRef, 
 
 /// Returns the hunks between two texts.
 pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
+    if before == after {
+        return Vec::new();
+    }
+    if before.is_empty() || after.is_empty() {
+        return vec![whole(before, after)];
+    }
     let diff = TextDiff::configure().algorithm(Algorithm::Histogram).diff_lines(before, after);
     diff.grouped_ops(CONTEXT)
         .iter()
@@ -123,6 +143,16 @@ pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
             })
         })
         .collect()
+}
+
+/// The one hunk of a text that comes or goes as a whole; the other is empty.
+fn whole(before: &str, after: &str) -> Hunk {
+    let lines =
+        |text: &'_ str, side| -> Vec<Line> { text.split_terminator('\n').map(|line| Line { side, text: line.to_owned() }).collect() };
+    let (mut gone, come) = (lines(before, Side::Before), lines(after, Side::After));
+    let (before_count, after_count) = (gone.len(), come.len());
+    gone.extend(come);
+    Hunk { before_start: usize::from(before_count > 0), before_count, after_start: usize::from(after_count > 0), after_count, lines: gone }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! JSON into Lua: null is nothing, lists remember that they are lists.
 
-use mlua::{ExternalResult, IntoLua, Lua, Result, Table, Value as LuaValue};
+use mlua::{Either, ExternalResult, IntoLua, Lua, Result, Table, Value as LuaValue};
 use serde_json::{Number, Value};
 
 use super::trouble::Uncrossable;
@@ -42,9 +42,18 @@ struct Entering<'a> {
     depth: usize,
 }
 
+/// Texts, numbers and booleans cross as they are; only what holds others takes a handle of its own.
+type Member<'a> = Either<Either<&'a str, f64>, Either<bool, Entering<'a>>>;
+
 impl<'a> Entering<'a> {
-    fn child(self, value: &'a Value) -> Self {
-        Self { value, depth: self.depth + 1, ..self }
+    fn member(self, value: &'a Value) -> Member<'a> {
+        let inner = || Either::Right(Either::Right(Self { value, depth: self.depth + 1, ..self }));
+        match value {
+            Value::String(text) => Either::Left(Either::Left(text)),
+            Value::Number(number) => double(number).map_or_else(|_| inner(), |double| Either::Left(Either::Right(double))),
+            Value::Bool(boolean) => Either::Right(Either::Left(*boolean)),
+            Value::Null | Value::Array(_) | Value::Object(_) => inner(),
+        }
     }
 }
 
@@ -59,16 +68,22 @@ impl IntoLua for Entering<'_> {
                 Err(Uncrossable(format!("a value is nested more than {DEEPEST} levels deep"))).into_lua_err()
             }
             Value::Array(items) => {
-                let table = lua.create_table_with_capacity(items.len(), 0)?;
-                for item in items.iter().filter(|item| !item.is_null()) {
-                    table.raw_push(self.child(item))?;
-                }
+                // Without nulls the table has its size from the start.
+                let table = if items.iter().any(Value::is_null) {
+                    lua.create_sequence_from(items.iter().filter(|item| !item.is_null()).map(|item| self.member(item)))?
+                } else {
+                    lua.create_sequence_from(items.iter().map(|item| self.member(item)))?
+                };
                 table.set_metatable(Some(self.empty_list.clone()))?;
                 Ok(LuaValue::Table(table))
             }
             Value::Object(members) => {
-                let members = members.iter().filter(|(_, member)| !member.is_null());
-                let table = lua.create_table_from(members.map(|(key, member)| (key.as_str(), self.child(member))))?;
+                let table = if members.values().any(Value::is_null) {
+                    let present = members.iter().filter(|(_, member)| !member.is_null());
+                    lua.create_table_from(present.map(|(key, member)| (key.as_str(), self.member(member))))?
+                } else {
+                    lua.create_table_from(members.iter().map(|(key, member)| (key.as_str(), self.member(member))))?
+                };
                 Ok(LuaValue::Table(table))
             }
         }

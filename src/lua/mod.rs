@@ -5,9 +5,13 @@
 
 mod dialect;
 mod enter;
+mod fuel;
+mod host;
 mod json;
 mod leave;
 mod number;
+mod printed;
+mod reuse;
 mod sandbox;
 mod trouble;
 
@@ -18,8 +22,12 @@ mod attacks;
 #[expect(clippy::disallowed_methods, reason = "the measured answers lie outside of the repository")]
 mod golden;
 
+use std::sync::Arc;
+
 use mlua::chunk::{ChunkMode, Compiler};
 use serde_json::Value;
+
+use sandbox::World;
 
 pub use dialect::beyond_lua51;
 pub use trouble::{ScriptError, ScriptErrorKind};
@@ -28,7 +36,7 @@ pub use trouble::{ScriptError, ScriptErrorKind};
 #[derive(Debug, Clone)]
 pub struct Script {
     name: String,
-    bytecode: Vec<u8>,
+    bytecode: Arc<[u8]>,
 }
 
 /// What a call gave.
@@ -66,37 +74,30 @@ impl Script {
             .set_debug_level(1)
             .compile(source)
             .map_err(|error| trouble::of_compiling(name, &error))?;
-        let script = Self { name: trouble::tidy(name), bytecode };
+        let script = Self { name: trouble::tidy(name), bytecode: bytecode.into() };
         // The compiler leaves a syntax error inside the bytecode; loading brings it to light.
         let lua =
             mlua::Lua::new_with(mlua::StdLib::NONE, mlua::LuaOptions::default()).map_err(|error| trouble::of_running(name, &error))?;
-        script.load(&lua)?;
+        script.load(&lua).map_err(|error| trouble::of_compiling(&script.name, &error))?;
         Ok(script)
     }
 
-    /// Runs the script in a fresh world that has `globals`.
+    /// Runs the script in a world that has `globals` and has seen no other call, as far as any script can tell.
     pub fn call(&self, globals: &[(&str, &Value)]) -> Result<Output, ScriptError> {
-        self.call_within(globals, LIMITS)
-    }
-
-    fn call_within(&self, globals: &[(&str, &Value)], limits: Limits) -> Result<Output, ScriptError> {
-        let trouble = |error: mlua::Error| trouble::of_running(&self.name, &error);
-        let world = sandbox::World::new(limits).map_err(trouble)?;
-        for (name, value) in globals {
-            world.set(name, value).map_err(trouble)?;
+        match reuse::call(self, globals) {
+            Some(output) => Ok(output),
+            None => self.call_within(globals, LIMITS),
         }
-        let function = self.load(&world.lua)?;
-        let returned = world.run(&function).map_err(trouble)?;
-        let value = leave::value(&returned, &world.empty_list).map_err(|problem| trouble::of_result(&self.name, &problem))?;
-        Ok(Output { value, printed: world.printed() })
     }
 
-    fn load(&self, lua: &mlua::Lua) -> Result<mlua::Function, ScriptError> {
-        lua.load(self.bytecode.as_slice())
-            .set_name(format!("={}", self.name))
-            .set_mode(ChunkMode::Binary)
-            .into_function()
-            .map_err(|error| trouble::of_compiling(&self.name, &error))
+    /// Runs the script in a new world.
+    fn call_within(&self, globals: &[(&str, &Value)], limits: Limits) -> Result<Output, ScriptError> {
+        let world = World::new(limits).map_err(|error| trouble::of_running(&self.name, &error))?;
+        world.call(self, globals, limits)
+    }
+
+    fn load(&self, lua: &mlua::Lua) -> mlua::Result<mlua::Function> {
+        lua.load(&*self.bytecode).set_name(format!("={}", self.name)).set_mode(ChunkMode::Binary).into_function()
     }
 }
 

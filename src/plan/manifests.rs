@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::states::State;
-use crate::model::{Binding, LateValue, ObjectRef, Plan};
+use crate::model::{Binding, LateValue, ObjectKey, ObjectRef, Plan, VersionKey};
+use crate::yaml;
 
 /// Late values that somebody has read from a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +68,24 @@ pub fn named(plan: &Plan, state: &State) -> BTreeMap<ObjectRef, Value> {
     objects(plan, state, |binding| Some(json!(shown(binding.value))))
 }
 
+/// An object in one of its versions, as people read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The object.
+    pub object: ObjectRef,
+    /// Its manifest as YAML, with late values by name.
+    pub text: String,
+}
+
+/// Returns every version of every object, each written once.
+pub fn shown_versions(plan: &Plan) -> BTreeMap<&VersionKey, Shown> {
+    let shown = |key: &VersionKey, object: &Value| {
+        let object = with_late_values(plan, key, object, |binding| Some(json!(shown(binding.value))));
+        Shown { object: object_ref(plan, key.object(), &object), text: yaml::write(&object) }
+    };
+    plan.spec.objects.iter().map(|(key, object)| (key, shown(key, object))).collect()
+}
+
 /// Returns the objects of a state with late values bound, or the bindings without a value.
 pub fn bound<'a>(plan: &'a Plan, state: &State, bound: &Bound) -> Result<BTreeMap<ObjectRef, Value>, Vec<&'a Binding>> {
     let in_state = |binding: &&Binding| state.get(binding.object.object()) == Some(&binding.object.version());
@@ -80,19 +99,29 @@ fn objects(plan: &Plan, state: &State, late: impl Fn(&Binding) -> Option<Value>)
     for (key, version) in state {
         let version = key.version(*version);
         let Some(object) = plan.spec.objects.get(&version) else { continue };
-        let mut object = object.clone();
-        for binding in plan.spec.bindings.iter().filter(|binding| binding.object == version) {
-            if let Some(value) = late(binding) {
-                put(&mut object, &binding.pointer, value);
-            }
-        }
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.entry("namespace").or_insert_with(|| json!(plan.namespace));
-        }
-        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
-        objects.insert(ObjectRef::new(text("apiVersion"), text("kind"), &plan.namespace, key.name()), object);
+        let object = with_late_values(plan, &version, object, &late);
+        objects.insert(object_ref(plan, key, &object), object);
     }
     objects
+}
+
+/// A version of an object with its namespace, and with late values where somebody has them.
+fn with_late_values(plan: &Plan, version: &VersionKey, object: &Value, late: impl Fn(&Binding) -> Option<Value>) -> Value {
+    let mut object = object.clone();
+    for binding in plan.spec.bindings.iter().filter(|binding| binding.object == *version) {
+        if let Some(value) = late(binding) {
+            put(&mut object, &binding.pointer, value);
+        }
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.entry("namespace").or_insert_with(|| json!(plan.namespace));
+    }
+    object
+}
+
+fn object_ref(plan: &Plan, key: &ObjectKey, object: &Value) -> ObjectRef {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    ObjectRef::new(text("apiVersion"), text("kind"), &plan.namespace, key.name())
 }
 
 /// Puts a value at a pointer whose parent is a map.

@@ -1,6 +1,8 @@
 //! How large a plan may be, and what makes it large.
 
-use serde_json::Value;
+use std::io;
+
+use serde::Serialize;
 
 use crate::model::{Finding, Plan};
 
@@ -13,7 +15,7 @@ const NAMED: usize = 3;
 
 /// Returns what there is to say about the plan's size: nothing for most, a warning from 200 KiB, an error from 1 MiB.
 pub fn check(plan: &Plan) -> Option<Finding> {
-    let size = serde_json::to_string(&plan.spec).map_or(0, |text| text.len());
+    let size = length(&plan.spec);
     let message = || format!("the plan has {}, {}", kibibytes(size), causes(plan));
     let finding = if size >= TOO_LARGE {
         Finding::error("plan-too-large", format!("{}; a cluster stores at most 1024 KiB", message()))
@@ -33,7 +35,7 @@ fn causes(plan: &Plan) -> String {
     for (version, value) in &plan.spec.objects {
         let (versions, bytes) = sizes.entry(version.object()).or_insert((0_usize, 0_usize));
         *versions += 1;
-        *bytes += weight(value);
+        *bytes += length(value);
     }
     let mut sizes: Vec<_> = sizes.into_iter().collect();
     sizes.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
@@ -48,8 +50,23 @@ fn causes(plan: &Plan) -> String {
     format!("most of it {}", named.join(", "))
 }
 
-fn weight(value: &Value) -> usize {
-    value.to_string().len()
+/// The length of the value as JSON.
+fn length(value: &impl Serialize) -> usize {
+    struct Counter(usize);
+
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter(0);
+    serde_json::to_writer(&mut counter, value).map_or(0, |()| counter.0)
 }
 
 fn kibibytes(bytes: usize) -> String {

@@ -23,5 +23,5 @@ pub(super) fn release(baseline: &Value, target: &Value) -> String {
 
 /// The digest of everything that a plan was rendered from, in the order given.
 pub(super) fn inputs(objects: &[&Value]) -> String {
-    digest::of_json(&json!(objects))
+    digest::of_list(objects)
 }

@@ -1,6 +1,8 @@
 //! A script's result is checked before it is believed.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
 
 use super::pointers::matching;
 use crate::model::{Gateway, WeightSupport};
@@ -39,15 +41,16 @@ pub(super) fn outside(paths: &[String], original: &Value, rewritten: &Value) -> 
 pub(super) fn changed(original: &Value, rewritten: &Value) -> Vec<String> {
     let mut pointers = Vec::new();
     for parent in ["/spec", "/metadata/labels", "/metadata/annotations"] {
-        let members = |object: &Value| object.pointer(parent).and_then(Value::as_object).cloned().unwrap_or_default();
-        let (before, after) = (members(original), members(rewritten));
-        let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let differing = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
+        let (before, after) = (members(original, parent), members(rewritten, parent));
+        let keys: BTreeSet<&String> = [before, after].into_iter().flatten().flat_map(Map::keys).collect();
+        let differing = keys.into_iter().filter(|key| before.and_then(|map| map.get(*key)) != after.and_then(|map| map.get(*key)));
         pointers.extend(differing.map(|key| format!("{parent}/{}", super::pointers::escape(key))));
     }
     pointers
+}
+
+fn members<'a>(object: &'a Value, pointer: &str) -> Option<&'a Map<String, Value>> {
+    object.pointer(pointer).and_then(Value::as_object)
 }
 
 fn covers(path: &str, pointer: &str) -> bool {

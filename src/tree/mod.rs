@@ -2,9 +2,12 @@
 //!
 //! Safe beside an engine that syncs the directory: `plan.yaml` is the only file that Argo CD or Flux takes for an object.
 
-use crate::diff;
+use std::collections::BTreeMap;
+
+use crate::diff::{self, ObjectDiff};
 use crate::files::Files;
-use crate::model::Plan;
+use crate::model::{ObjectRef, Plan, VersionKey};
+use crate::plan::manifests::Shown;
 use crate::plan::states::{self, State};
 use crate::plan::{self, manifests};
 use crate::report::summary::Part;
@@ -58,17 +61,16 @@ pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, Tree
 /// Returns what changes on the way from each state to the next: every step, the end, and the way back from the last step.
 pub fn transitions(plan: &Plan) -> Vec<Transition> {
     let spec = &plan.spec;
+    let shown = manifests::shown_versions(plan);
     let name = |step: usize| step.checked_sub(1).map_or_else(|| "baseline".to_owned(), |index| spec.steps[index].name.clone());
-    let (last, baseline) = (states::at(spec, spec.steps.len()).unwrap_or_default(), states::state_of(&spec.baseline));
-    let mut transitions = Vec::new();
-    for step in 1..=spec.steps.len() {
-        let (before, after) = (states::at(spec, step - 1).unwrap_or_default(), states::at(spec, step).unwrap_or_default());
-        transitions.push(transition(plan, (name(step - 1), &before), (name(step), &after)));
-    }
+    let states = std::iter::once(&spec.baseline).chain(spec.steps.iter().map(|step| &step.state));
+    let states: Vec<State> = states.map(|versions| states::state_of(versions)).collect();
+    let steps = states.windows(2).zip(1..).map(|(pair, step)| (name(step - 1), &pair[0], name(step), &pair[1]));
+    let (last, target) = (states.last().unwrap_or(&states[0]), states::state_of(&spec.target));
     let end = name(spec.steps.len());
-    transitions.push(transition(plan, (end.clone(), &last), ("target".to_owned(), &states::state_of(&spec.target))));
-    transitions.push(transition(plan, (end, &last), ("baseline".to_owned(), &baseline)));
-    transitions
+    let ends = [(end.clone(), last, "target".to_owned(), &target), (end, last, "baseline".to_owned(), &states[0])];
+    let transition = |(from, before, to, after)| Transition { from, to, diffs: differences(&shown, before, after) };
+    steps.chain(ends).map(transition).collect()
 }
 
 /// Returns every state on the way forward, whole: the baseline, each step, and the end.
@@ -94,13 +96,14 @@ fn parts(plan: &Plan) -> impl Iterator<Item = Part> {
     (1..=plan.spec.steps.len()).map(Part::Step).chain([Part::Finish, Part::Abort])
 }
 
-fn transition(plan: &Plan, (from, before): (String, &State), (to, after): (String, &State)) -> Transition {
-    // Equal versions are equal objects: only the others are worth a look.
-    let differing = |one: &State, other: &State| -> State {
-        one.iter().filter(|(key, version)| other.get(*key) != Some(*version)).map(|(key, version)| (key.clone(), *version)).collect()
+/// Equal versions are equal objects: only the others are worth a look.
+fn differences(shown: &BTreeMap<&VersionKey, Shown>, before: &State, after: &State) -> Vec<ObjectDiff> {
+    let differing = |one: &State, other: &State| -> BTreeMap<&ObjectRef, &str> {
+        let versions = one.iter().filter(|(key, version)| other.get(*key) != Some(*version));
+        let shown = versions.filter_map(|(key, version)| shown.get(&key.version(*version)));
+        shown.map(|shown| (&shown.object, shown.text.as_str())).collect()
     };
-    let diffs = diff::between(&manifests::named(plan, &differing(before, after)), &manifests::named(plan, &differing(after, before)));
-    Transition { from, to, diffs }
+    diff::between_texts(&differing(before, after), &differing(after, before))
 }
 
 /// Whether a name stays where it is put: not hidden, no way up, nothing that a file system reads otherwise.
