@@ -16,7 +16,7 @@ use super::{LONGEST_STRING, enter, json, leave};
 const PRELUDE: &str = include_str!("prelude.luau");
 
 /// Bytes of JSON are read into values, which takes longer than reading them alone.
-const DECODING: usize = 4;
+const DECODING: usize = 16;
 
 /// What the functions of one machine share.
 #[derive(Clone)]

@@ -2,14 +2,35 @@
 
 use serde_json::Value;
 
+use super::draft::{Draft, Original};
 use super::pointers::put;
-use crate::model::{Finding, Source};
+use crate::model::{Finding, Source, VersionKey};
 
 /// The path that a release changes of an autoscaler.
-pub(super) const PATH: &str = "/spec/behavior";
+const PATH: &str = "/spec/behavior";
+
+/// The versions of the autoscaler over a release.
+pub(super) struct States {
+    /// As it stands in git.
+    pub(super) original: Original,
+    /// With scaling down switched off.
+    pub(super) held: VersionKey,
+}
+
+/// The autoscaler's states; none where nothing has to be held.
+pub(super) fn states(draft: &mut Draft<'_>, source: Option<&Source>, findings: &mut Vec<Finding>) -> Option<States> {
+    let source = source?;
+    if draft.rollout.routing.is_none() || !draft.rollout.steps.iter().any(|step| step.traffic.is_split()) {
+        return None;
+    }
+    let held = held(source, draft.head(source), findings)?;
+    let original = draft.original(source, PATH);
+    let held = draft.versions.add(&original.object, held, Vec::new());
+    Some(States { original, held })
+}
 
 /// The autoscaler with scaling down switched off; none, with a finding, where its API version cannot say so.
-pub(super) fn held(source: &Source, head: &Value, findings: &mut Vec<Finding>) -> Option<Value> {
+fn held(source: &Source, mut object: Value, findings: &mut Vec<Finding>) -> Option<Value> {
     if source.manifest.api_version() == "autoscaling/v1" {
         findings.push(
             Finding::warning(
@@ -22,7 +43,6 @@ pub(super) fn held(source: &Source, head: &Value, findings: &mut Vec<Finding>) -
         );
         return None;
     }
-    let mut object = head.clone();
     put(&mut object, "/spec/behavior/scaleDown/selectPolicy", Some("Disabled".into()));
     Some(object)
 }

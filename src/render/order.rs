@@ -130,9 +130,7 @@ impl Stages {
 
 impl Way<'_> {
     fn inwards(&self) -> Vec<Stage> {
-        let mut stages = Stages::default();
-        let first = self.changed(|state| state.autoscaler.clone()).into_iter().chain(self.changed(|state| state.service.clone()));
-        stages.push(first.collect(), Vec::new(), Vec::new());
+        let mut stages = self.held();
         self.canary(&mut stages);
         self.canary_service(&mut stages);
         self.definitions(&mut stages);
@@ -153,10 +151,8 @@ impl Way<'_> {
 
     /// Traffic first, then pods. From a state without routing the new version has to be told apart before.
     fn downwards(&self) -> Vec<Stage> {
-        let mut stages = Stages::default();
+        let mut stages = self.held();
         let is_built_anew = self.from.iter().any(|state| !state.splits);
-        let first = self.changed(|state| state.autoscaler.clone()).into_iter().chain(self.changed(|state| state.service.clone()));
-        stages.push(first.collect(), Vec::new(), Vec::new());
         self.canary_service(&mut stages);
         if is_built_anew {
             self.definitions(&mut stages);
@@ -167,6 +163,14 @@ impl Way<'_> {
         }
         self.canary(&mut stages);
         stages.0
+    }
+
+    /// Before anything moves: the autoscaler takes no pods away, the stable Service selects the old ones alone.
+    fn held(&self) -> Stages {
+        let mut stages = Stages::default();
+        let first = self.changed(|state| state.autoscaler.clone()).into_iter().chain(self.changed(|state| state.service.clone()));
+        stages.push(first.collect(), Vec::new(), Vec::new());
+        stages
     }
 
     fn autoscaler(&self, stages: &mut Stages) {

@@ -3,11 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::companion;
+use super::draft::{Draft, Original};
 use super::pointers::{escape, put};
-use crate::model::{Finding, LateValue, Manifest, PodMetadata, Routing, Source};
+use super::workload::deployment;
+use crate::model::{Finding, LateValue, Manifest, PodMetadata, Routing, Source, VersionKey};
 
 /// The path that a release changes of a Service.
-pub(super) const PATH: &str = "/spec/selector";
+const PATH: &str = "/spec/selector";
 
 /// Fields that a cluster gives to one Service alone.
 const ASSIGNED: [&str; 10] = [
@@ -24,7 +26,39 @@ const ASSIGNED: [&str; 10] = [
 ];
 
 /// A Service and its late values.
-pub(super) type Late = (Value, Vec<(String, LateValue)>);
+type Late = (Value, Vec<(String, LateValue)>);
+
+/// The versions of both Services over a release.
+pub(super) struct States {
+    /// The stable one as it stands in git.
+    pub(super) original: Original,
+    /// The stable one, selecting only pods of the old version.
+    pub(super) pinned: VersionKey,
+    /// The canary one.
+    pub(super) canary: VersionKey,
+}
+
+/// The Services' states; none where the release needs no second one.
+pub(super) fn states(draft: &mut Draft<'_>, source: Option<&Source>, workload: &Source, findings: &mut Vec<Finding>) -> Option<States> {
+    let (rollout, source) = (draft.rollout, source?);
+    let routing = rollout.routing.as_ref()?;
+    let is_split = rollout.steps.iter().any(|step| step.traffic.is_split());
+    if routing.is_subset_mode || !is_split {
+        return None;
+    }
+    check(source, routing, workload.manifest.at(deployment::PATH).unwrap_or(&Value::Null), &rollout.pod_metadata, findings);
+    draft.name_is_free(&source.object, findings);
+    let original = draft.original(source, PATH);
+    let (_, before, _) = draft.original_values(source, &[PATH.to_owned()]);
+    let (pinned, late) = pinned(before, deployment::REVISION_LABEL);
+    let pinned = draft.versions.add(&original.object, pinned, late);
+    let (plan, namespace) = (&rollout.reference.name, &rollout.namespace);
+    let (canary, late) = canary(plan, namespace, &source.manifest, &rollout.pod_metadata, deployment::REVISION_LABEL);
+    let object = draft.key(&source.manifest, &canary_name(source.manifest.name()));
+    draft.paths.add(&object, "");
+    let canary = draft.versions.add(&object, canary, late);
+    Some(States { original, pinned, canary })
+}
 
 /// The name of the canary Service.
 pub(super) fn canary_name(stable: &str) -> String {
@@ -32,12 +66,12 @@ pub(super) fn canary_name(stable: &str) -> String {
 }
 
 /// The stable Service, selecting only pods of the old version.
-pub(super) fn pinned(unpinned: &Value, revision_label: &str) -> Late {
-    (unpinned.clone(), vec![(format!("{PATH}/{}", escape(revision_label)), LateValue::StableRevision)])
+fn pinned(unpinned: Value, revision_label: &str) -> Late {
+    (unpinned, vec![(format!("{PATH}/{}", escape(revision_label)), LateValue::StableRevision)])
 }
 
 /// The canary Service: a copy of the stable one that selects only pods of the new version.
-pub(super) fn canary(plan: &str, namespace: &str, stable: &Manifest, pods: &PodMetadata, revision_label: &str) -> Late {
+fn canary(plan: &str, namespace: &str, stable: &Manifest, pods: &PodMetadata, revision_label: &str) -> Late {
     let mut spec = stable.at("/spec").and_then(Value::as_object).cloned().unwrap_or_default();
     for field in ASSIGNED {
         spec.remove(field);
@@ -64,7 +98,7 @@ pub(super) fn canary(plan: &str, namespace: &str, stable: &Manifest, pods: &PodM
 }
 
 /// What keeps the Service from carrying a release.
-pub(super) fn check(source: &Source, routing: &Routing, template: &Value, pods: &PodMetadata, findings: &mut Vec<Finding>) {
+fn check(source: &Source, routing: &Routing, template: &Value, pods: &PodMetadata, findings: &mut Vec<Finding>) {
     let finding =
         |code, pointer, message: String| Finding::error(code, message).at(&source.path, source.places.at(pointer)).about(&source.object);
     let Some(selector) = source.manifest.at(PATH).and_then(Value::as_object).filter(|selector| !selector.is_empty()) else {

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{LateValue, Manifest, PodMetadata, Replicas};
+use crate::model::{LateValue, Manifest, PodMetadata, Replicas, VersionKey};
 use crate::render::companion;
+use crate::render::draft::Draft;
 use crate::render::pointers::put;
 
 /// The label by which a Deployment tells its revisions apart.
@@ -23,8 +24,17 @@ pub(in crate::render) fn replicas(head: &Manifest, is_autoscaled: bool) -> Optio
     head.at("/spec/replicas").and_then(Value::as_u64).and_then(|replicas| u32::try_from(replicas).ok())
 }
 
+/// Adds the second Deployment as a step has it.
+pub(in crate::render) fn add_canary(draft: &mut Draft<'_>, head: &Manifest, wanted: Replicas, total: Option<u32>) -> VersionKey {
+    let rollout = draft.rollout;
+    let (canary, late) = canary(&rollout.reference.name, &rollout.namespace, head, &rollout.pod_metadata, wanted, total);
+    let object = draft.key(head, &format!("{}{}", head.name(), companion::SUFFIX));
+    draft.paths.add(&object, "");
+    draft.versions.add(&object, canary, late)
+}
+
 /// The second Deployment with `wanted` pods of `total`; without a total its replicas are a late value.
-pub(in crate::render) fn canary(
+fn canary(
     plan: &str,
     namespace: &str,
     head: &Manifest,
