@@ -255,11 +255,12 @@ impl Args {
     /// Computes only what will be shown and written.
     fn report<'a>(&self, catalog: &'a Catalog, plan: &Plan, colors: Colors) -> Reported<'a> {
         let folder = tree::directory(&catalog.output, &catalog.environment, plan).unwrap_or_default();
+        let digest = plan::digest(&plan.spec);
         let mut report = PlanReport {
             environment: &catalog.environment,
             path: format!("{folder}/plan.yaml"),
             plan,
-            digest: plan::digest(&plan.spec),
+            digest: digest.clone(),
             text: String::new(),
             document: Value::Null,
             transitions: Vec::new(),
@@ -289,9 +290,11 @@ impl Args {
         let told = Told {
             name: format!("{}{}/{}", qualifier(&catalog.environment), plan.namespace, plan.name),
             sentence: commit::sentence(plan),
-            digest: plan::digest(&plan.spec),
+            digest,
         };
         let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
+        // A thousand of them wait for the last to be made.
+        text.shrink_to_fit();
         Reported { catalog, text, document, html, release, files, told }
     }
 

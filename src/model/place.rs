@@ -33,14 +33,15 @@ pub struct Places {
     keys: String,
 }
 
+/// A repository has a million of these, and no file that is read is longer than 32 bits can count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Node {
     position: Position,
     key_position: Position,
     /// Where its key stands in `keys`; none for an item of a list.
-    key: Option<(usize, usize)>,
+    key: Option<(u32, u32)>,
     /// The index after the last node inside this one.
-    end: usize,
+    end: u32,
 }
 
 impl Places {
@@ -61,15 +62,15 @@ impl Places {
         if let Some((key, _)) = key {
             self.keys.push_str(key);
         }
-        let range = key.map(|_| (start, self.keys.len()));
+        let range = key.map(|_| (short(start), short(self.keys.len())));
         let key_position = key.map_or(position, |(_, position)| position);
-        self.nodes.push(Node { position, key_position, key: range, end: index + 1 });
+        self.nodes.push(Node { position, key_position, key: range, end: short(index + 1) });
         index
     }
 
     /// Ends the node that `open` returned.
     pub fn close(&mut self, index: usize) {
-        let end = self.nodes.len();
+        let end = short(self.nodes.len());
         if let Some(node) = self.nodes.get_mut(index) {
             node.end = end;
         }
@@ -80,16 +81,20 @@ impl Places {
     pub fn under(&self, pointer: &str) -> Self {
         let first = self.nearest_index(pointer);
         let mut places = Self::default();
-        let end = self.nodes.get(first).map_or(first, |node| node.end);
+        let end = self.nodes.get(first).map_or(first, |node| long(node.end));
         for node in self.nodes.get(first..end).unwrap_or_default() {
-            let key = node.key.and_then(|(start, end)| self.keys.get(start..end)).filter(|_| !places.nodes.is_empty());
+            let key = node.key.and_then(|key| self.key(key)).filter(|_| !places.nodes.is_empty());
             let index = places.open(key.map(|key| (key, node.key_position)), node.position);
             if let Some(copy) = places.nodes.get_mut(index) {
                 copy.key_position = node.key_position;
-                copy.end = node.end - first;
+                copy.end = node.end - short(first);
             }
         }
         places
+    }
+
+    fn key(&self, (start, end): (u32, u32)) -> Option<&str> {
+        self.keys.get(long(start)..long(end))
     }
 
     fn nearest(&self, pointer: &str) -> Option<&Node> {
@@ -110,22 +115,30 @@ impl Places {
     /// The last child of that name: the last of two equal keys counts.
     fn child(&self, parent: usize, segment: &str) -> Option<usize> {
         let name = segment.replace("~1", "/").replace("~0", "~");
-        let end = self.nodes.get(parent)?.end;
+        let end = long(self.nodes.get(parent)?.end);
         let (mut index, mut item, mut found) = (parent + 1, 0_usize, None);
         while index < end {
             let node = self.nodes.get(index)?;
             let is_it = match node.key {
-                Some((start, end)) => self.keys.get(start..end) == Some(name.as_str()),
+                Some(key) => self.key(key) == Some(name.as_str()),
                 None => name.parse() == Ok(item),
             };
             if is_it {
                 found = Some(index);
             }
             item += 1;
-            index = node.end;
+            index = long(node.end);
         }
         found
     }
+}
+
+fn short(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+fn long(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
