@@ -65,6 +65,9 @@ struct Compared {
 
 /// Prints the differences.
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
+    if args.plan == "-" && args.other.as_deref() == Some("-") {
+        return Err("standard input can be read only once\nhelp: name a file for one of the two plans".into());
+    }
     let plan = plan_file::read(&args.plan, world)?;
     let compared = match (&args.other, args.from, args.to) {
         (None, Some(from), Some(to)) => {

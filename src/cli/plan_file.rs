@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::str::FromStr;
 
+use crate::disk;
 use crate::model::Plan;
 use crate::plan::states::{self, State};
 use crate::plan::{self, PlanError};
@@ -23,10 +24,9 @@ struct Unreadable<E: std::error::Error + 'static> {
 /// Returns the plan of a file; `-` is standard input.
 pub(super) fn read(path: &str, world: &mut World<'_>) -> Result<Plan, Failure> {
     let unreadable = |source: std::io::Error| Unreadable { path: path.to_owned(), source };
-    let bytes = if path == "-" {
-        let mut bytes = Vec::new();
+    let mut bytes = Vec::new();
+    if path == "-" {
         (&mut *world.stdin).take(ENOUGH).read_to_end(&mut bytes).map_err(unreadable)?;
-        bytes
     } else {
         let file = world.directory.join(path);
         let size = std::fs::metadata(&file).map_err(unreadable)?.len();
@@ -34,8 +34,8 @@ pub(super) fn read(path: &str, world: &mut World<'_>) -> Result<Plan, Failure> {
             let source = PlanError::TooLarge(usize::try_from(size).unwrap_or(usize::MAX));
             return Err(Unreadable { path: path.to_owned(), source }.into());
         }
-        std::fs::read(&file).map_err(unreadable)?
-    };
+        bytes = disk::read_start(&file, ENOUGH).map_err(unreadable)?;
+    }
     plan::from_text(&bytes).map_err(|source| Unreadable { path: path.to_owned(), source }.into())
 }
 

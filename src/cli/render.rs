@@ -42,7 +42,7 @@ Examples:
   rollout render --changed --format markdown > comment.md
   kustomize build prod | rollout render - --base-dir rendered-before.yaml")]
 pub(super) struct Args {
-    /// The folder or file to read; `-` reads a stream of manifests
+    /// The folder to read, or one file alone; `-` reads a stream of manifests
     #[arg(default_value = ".", value_name = "PATH")]
     path: String,
 
@@ -128,9 +128,12 @@ enum FailOn {
     Error,
     /// Warnings too
     Warning,
-    /// No finding at all
+    /// No finding at all; with `--check` still a plan that is not up to date
     Never,
 }
+
+/// The code of a plan's file that is not as it should be.
+const STALE: &str = "plan-stale";
 
 /// Renders, writes or compares, and reports.
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
@@ -156,6 +159,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
         findings.extend(found);
         (reports, findings)
     });
+    repository.tell_what_was_not_read(&mut findings);
     // A Rollout that was refused was found.
     let is_faultless = !findings.iter().any(|finding| finding.severity == Severity::Error);
     if is_faultless && repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
@@ -406,7 +410,8 @@ impl Args {
         let is_no = findings.iter().any(|finding| match self.fail_on {
             FailOn::Error => finding.severity == Severity::Error,
             FailOn::Warning => finding.severity <= Severity::Warning,
-            FailOn::Never => false,
+            // Whether plans are up to date is what `--check` was asked.
+            FailOn::Never => self.check && finding.code == STALE,
         });
         if is_no { Answer::No } else { Answer::Yes }
     }
@@ -419,7 +424,7 @@ fn stale_finding(folder: &str, path: &str, difference: Difference) -> Finding {
         Difference::Extra => "the file belongs to no plan any more",
     };
     let place = Position { line: 1, column: 1 };
-    Finding::error("plan-stale", message)
+    Finding::error(STALE, message)
         .at(&format!("{folder}{path}"), place)
         .help("run `rollout render --out` and commit what it writes, or let `rollout render --commit` do both")
 }

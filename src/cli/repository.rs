@@ -1,6 +1,6 @@
 //! What `render` reads: the files as they are, the files as they were, and where the plans go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
@@ -8,7 +8,7 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use crate::build::{Choice, Origins};
 use crate::config::{self, Config};
 use crate::discover::{self, Discovery, Documents};
-use crate::disk::{self, Reading, Unread};
+use crate::disk::{self, Former, Reading, Unread};
 use crate::files::Files;
 use crate::git;
 use crate::model::{Finding, Position, Severity};
@@ -79,6 +79,20 @@ pub(super) struct Repository {
 }
 
 impl Repository {
+    /// Where only one file was read, an object may be missing that stands beside it: the findings say so.
+    pub(super) fn tell_what_was_not_read(&self, findings: &mut [Finding]) {
+        let Some((file, _)) = self.files.iter().next().filter(|_| self.is_single) else { return };
+        let help = if file == disk::STREAM {
+            "only the stream was read: every object of the release has to be in it".to_owned()
+        } else {
+            format!("only `{file}` was read: name its folder to have the objects beside it found")
+        };
+        let is_missing = |finding: &&mut Finding| ["workload-missing", "service-missing", "gateway-object-missing"].contains(&finding.code);
+        for finding in findings.iter_mut().filter(is_missing) {
+            finding.help = Some(help.clone());
+        }
+    }
+
     /// The folder that plans of this output go to, below the root of the git repository. None: it lies outside, or
     /// there is no repository.
     pub(super) fn git_folder(&self, output: &str) -> Option<String> {
@@ -121,7 +135,11 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let (mut config, faults) = config::read(&spot.reading.files);
     let is_config_faulty = faults.iter().any(|fault| fault.severity == Severity::Error);
     findings.extend(faults);
+    let outputs: BTreeSet<String> = config.environments.iter().map(|environment| environment.output.clone()).collect();
     let elsewhere = question.out.and_then(|out| redirect(&mut config, &spot.root, &directory.join(out)));
+    if let Some(out) = question.out {
+        findings.extend(outputs.iter().filter_map(|output| left_behind(output, out, &config, elsewhere.is_some(), &spot.reading.files)));
+    }
     let choice = question.sources.choice(&directory, &spot.root)?;
     let is_named = matches!(choice, Choice::Kustomize(_) | Choice::Helm(_));
     if question.path == "-" && is_named {
@@ -307,6 +325,20 @@ fn plans(head: &Discovery, read: &mut Read<'_>) -> Result<Plans, Failure> {
 /// A path below a folder; the empty folder is the root.
 pub(super) fn joined(folder: &str, below: &str) -> String {
     [folder, below].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+/// The finding about plans in a configured folder, when plans go to another one now.
+fn left_behind(output: &str, out: &Utf8Path, config: &Config, is_elsewhere: bool, files: &Files) -> Option<Finding> {
+    if !is_elsewhere && config.environments.iter().any(|environment| environment.output == output) {
+        return None;
+    }
+    let is_plan = |bytes: &[u8]| Former { folder: "", name: "plan.yaml", plan: bytes }.is_ours();
+    let mut inside = files.iter().filter(|(path, _)| crate::config::is_inside(path, output) && path.ends_with("/plan.yaml"));
+    let (path, _) = inside.find(|(_, bytes)| is_plan(bytes))?;
+    let message = format!("`{output}` holds plans too, which stay as they are while plans go to `{out}`");
+    let help =
+        format!("an engine that syncs both finds two plans of a release: remove those in `{output}`, or leave out the folder of `--out`");
+    Some(Finding::warning("plans-elsewhere", message).at(path, Position { line: 1, column: 1 }).help(help))
 }
 
 fn no_base(why: &str) -> Finding {

@@ -27,6 +27,14 @@ pub enum DiskError {
         /// What the system said.
         source: io::Error,
     },
+    /// A device, or a pipe that does not end in time.
+    #[error("`{path}` is no regular file and goes on after {limit} bytes\nhelp: give a folder or file that ends")]
+    Endless {
+        /// As it was given.
+        path: Utf8PathBuf,
+        /// The most that is read.
+        limit: u64,
+    },
     /// A stream does not end in time.
     #[error("the input stream is longer than {limit} bytes\nhelp: put the documents in a folder and give the folder")]
     LongStream {

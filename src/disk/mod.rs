@@ -15,6 +15,6 @@ mod write;
 pub use compare::{Difference, Stale, compare_tree};
 pub use error::DiskError;
 pub use former::{Former, left_over};
-pub use read::{LARGEST_FILE, LARGEST_STREAM, Reading, STREAM, Unread, read, read_rendered, read_stream};
+pub use read::{LARGEST_FILE, LARGEST_STREAM, Reading, STREAM, Unread, read, read_rendered, read_start, read_stream};
 pub use select::is_read;
 pub use write::{Written, write_tree};

@@ -67,7 +67,17 @@ pub fn read(root: &Utf8Path) -> Result<Reading, DiskError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(DiskError::Missing { path: root.to_owned() }),
         Err(source) => return Err(DiskError::Read { path: root.to_owned(), source }),
     };
-    if metadata.is_dir() { read_folder(root) } else { read_single(root) }
+    if metadata.is_dir() { read_folder(root) } else { read_single(root, &metadata) }
+}
+
+/// Reads one file, but no more than `limit` bytes of it: a pipe or a device tells no length, and may never end.
+///
+/// # Errors
+/// What the system says.
+pub fn read_start(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads a stream to its end, as the one file [`STREAM`].
@@ -93,12 +103,15 @@ pub fn read_rendered(path: &Utf8Path) -> Result<Reading, DiskError> {
     read_stream(File::open(path).map_err(|source| DiskError::Read { path: path.to_owned(), source })?)
 }
 
-fn read_single(path: &Utf8Path) -> Result<Reading, DiskError> {
-    let name = path.file_name().unwrap_or(path.as_str());
+fn read_single(path: &Utf8Path, metadata: &fs::Metadata) -> Result<Reading, DiskError> {
     let mut reading = Reading::default();
-    match content(path.as_std_path()).map_err(|source| DiskError::Read { path: path.to_owned(), source })? {
+    // What is no regular file is a stream, whose name says nothing: `<(kustomize build)` of a shell, or a device.
+    let (name, limit) =
+        if metadata.is_file() { (path.file_name().unwrap_or(path.as_str()), LARGEST_FILE) } else { (STREAM, LARGEST_STREAM) };
+    match content(path.as_std_path(), limit).map_err(|source| DiskError::Read { path: path.to_owned(), source })? {
         Content::Bytes(bytes) => reading.files.insert(name, bytes),
-        Content::TooLarge(bytes) => _ = reading.unread.insert(name.to_owned(), Unread::TooLarge { bytes }),
+        Content::TooLarge(bytes) if metadata.is_file() => _ = reading.unread.insert(name.to_owned(), Unread::TooLarge { bytes }),
+        Content::TooLarge(_) => return Err(DiskError::Endless { path: path.to_owned(), limit }),
     }
     Ok(reading)
 }
@@ -166,7 +179,7 @@ fn outcome(root: &Path, entry: &DirEntry) -> (Option<Found>, WalkState) {
     let result = match entry.file_type() {
         _ if entry.path().to_str().is_none() => Err(Unread::UnreadableName),
         Some(kind) if kind.is_symlink() => Err(Unread::Link),
-        Some(kind) if kind.is_file() => match content(entry.path()) {
+        Some(kind) if kind.is_file() => match content(entry.path(), LARGEST_FILE) {
             Ok(Content::Bytes(bytes)) => Ok(bytes),
             Ok(Content::TooLarge(bytes)) => Err(Unread::TooLarge { bytes }),
             Err(error) => Err(Unread::Failed { message: error.to_string() }),
@@ -220,14 +233,14 @@ enum Content {
     TooLarge(u64),
 }
 
-fn content(path: &Path) -> io::Result<Content> {
+fn content(path: &Path, limit: u64) -> io::Result<Content> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    if length > LARGEST_FILE {
+    if length > limit {
         return Ok(Content::TooLarge(length));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
     // The file may be growing, or tell no length, as those of /proc do.
-    file.by_ref().take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
-    Ok(if bytes.len() as u64 > LARGEST_FILE { Content::TooLarge(bytes.len() as u64) } else { Content::Bytes(bytes.into()) })
+    file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(if bytes.len() as u64 > limit { Content::TooLarge(bytes.len() as u64) } else { Content::Bytes(bytes.into()) })
 }

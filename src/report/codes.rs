@@ -160,6 +160,10 @@ pub const CODES: &[(&str, &str)] = &[
         "The plan is larger than an object in a cluster may be.\n\netcd takes objects up to 1.5 MiB. Fewer steps or smaller gateway objects make a smaller plan; the message names the largest object.",
     ),
     (
+        "plans-elsewhere",
+        "Plans are written to another folder than the one that holds plans already.\n\nThe former plans stay and are read by nobody here; an engine that syncs both folders finds two plans of one release. Remove the former ones, or change `output` in `.rollout.yaml`.",
+    ),
+    (
         "reference-ambiguous",
         "Several objects are equally near to the Rollout that names one.\n\nThe nearest file wins: the same folder, then upwards. Give every environment a folder in `.rollout.yaml`.",
     ),

@@ -47,8 +47,9 @@ impl Synced {
     /// What `kubectl kustomize` makes of the files, listed as Flux lists them where there is no kustomization, with more
     /// lines in the kustomization. None where there is no kubectl.
     fn built(&self, more: &str) -> Option<Vec<String>> {
-        let resources = self.files().into_iter().filter(|path| path.ends_with(".yaml") || path.ends_with(".yml"));
-        let resources: String = resources.filter(|path| path != "kustomization.yaml").map(|path| format!("- {path}\n")).collect();
+        let files = self.files().into_iter().filter(|path| has_ending(path, &["yaml", "yml"]) && path != "kustomization.yaml");
+        let resources: Vec<String> = files.map(|path| format!("- {path}\n")).collect();
+        let resources = resources.concat();
         fs::write(self.path().join("kustomization.yaml"), format!("resources:\n{resources}{more}")).unwrap();
         let Ok(output) = Command::new("kubectl").args(["kustomize", self.path().as_str()]).output() else {
             eprintln!("skipped: there is no kubectl");
@@ -59,6 +60,10 @@ impl Synced {
     }
 }
 
+fn has_ending(path: &str, endings: &[&str]) -> bool {
+    Utf8Path::new(path).extension().is_some_and(|extension| endings.contains(&extension))
+}
+
 fn plan_of(documents: &[String]) -> &str {
     documents.iter().find(|document| document.contains("\nkind: RolloutPlan\n")).unwrap()
 }
@@ -66,8 +71,8 @@ fn plan_of(documents: &[String]) -> &str {
 #[test]
 fn an_engine_that_takes_every_file_finds_the_manifests_and_the_plan_and_no_other_object() {
     let synced = Synced::new();
-    let taken = [".yaml", ".yml", ".json", ".jsonnet"];
-    let objects: Vec<String> = synced.files().into_iter().filter(|path| taken.iter().any(|ending| path.ends_with(ending))).collect();
+    let taken = ["yaml", "yml", "json", "jsonnet"];
+    let objects: Vec<String> = synced.files().into_iter().filter(|path| has_ending(path, &taken)).collect();
     assert_eq!(objects, ["istio.yaml", "nginx.yaml", "rollout.yaml", "rollouts/demo/nginx/plan.yaml"]);
     let Some(documents) = synced.built("") else { return };
     let mut kinds: Vec<&str> =

@@ -8,6 +8,7 @@
     reason = "tests stand outside of the rooms, and one that cannot go on has failed"
 )]
 
+mod arguments;
 mod build;
 mod commands;
 mod commit;
