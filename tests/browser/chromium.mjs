@@ -5,7 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const PATIENCE = 20_000;
+// Long for a busy machine; nothing waits this long where all is well.
+const PATIENCE = 60_000;
 
 /** Starts a browser. */
 export async function start() {

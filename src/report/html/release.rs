@@ -225,3 +225,69 @@ fn made(release: &Release) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::fixture;
+    use crate::report::PlanReport;
+    use crate::report::summary::release;
+
+    fn of(change: impl FnOnce(&mut Release)) -> Release {
+        let plan = fixture();
+        let (path, digest) = ("rollouts/prod/shop/plan.yaml".into(), "sha256:0123456789abcdef".into());
+        let (text, document, transitions) = (String::new(), serde_json::Value::Null, Vec::new());
+        let mut told = release(PlanReport { environment: "", path, plan: &plan, digest, text, document, transitions });
+        change(&mut told);
+        told
+    }
+
+    fn ways(release: &Release) -> Vec<Transition> {
+        release.rows.iter().map(|row| Transition { from: "a".into(), to: row.name.clone(), diffs: Vec::new() }).collect()
+    }
+
+    #[test]
+    fn no_two_releases_share_an_id_and_none_needs_escaping() {
+        let named = |environment: &str, namespace: &str, name: &str| {
+            id(&of(|release| {
+                release.environment = environment.into();
+                release.namespace = namespace.into();
+                release.name = name.into();
+            }))
+        };
+        assert_eq!(named("", "prod", "shop"), "prod.shop");
+        assert_eq!(named("eu", "prod", "shop"), "eu.prod.shop");
+        assert_eq!(named("", "prod", "a.b"), "prod.a_2e_b");
+        assert_eq!(named("", "a\"b <", "ä"), "a_22_b_20__3c_._e4_");
+    }
+
+    #[test]
+    fn the_way_back_is_told_but_no_stop_of_the_slider() {
+        let release = of(|_| {});
+        let text = article(&release, &ways(&release), &[]).into_string();
+        let summaries: Vec<_> = text.match_indices("<summary><h3>").map(|(at, _)| &text[at + 13..at + 19]).collect();
+        assert_eq!(summaries, ["step-1", "step-2", "finish", "abort<"]);
+        assert!(text.contains(r#"type="range" min="1" max="3""#), "{text}");
+        assert_eq!(text.matches("data-stop=\"1\"").count(), 2, "a column and a row");
+    }
+
+    #[test]
+    fn a_step_is_told_in_facts() {
+        let rows = of(|_| {}).rows;
+        assert_eq!(facts(&rows[0]), "traffic: 20% · pods: 1 of 4 · gate: approval");
+        assert_eq!(facts(&rows[2]), "traffic: all · pods: 4 of 4");
+    }
+
+    #[test]
+    fn a_preview_says_that_nothing_is_released_and_unknown_pods_are_said_to_be() {
+        let release = of(|release| {
+            release.is_preview = true;
+            release.replicas = None;
+            for row in &mut release.rows {
+                (row.pods.new, row.pods.old, row.pods.total) = (None, None, None);
+            }
+        });
+        let text = article(&release, &ways(&release), &[]).into_string();
+        assert!(text.contains("class=\"preview\"") && text.contains("Only the cluster knows how many pods"), "{text}");
+    }
+}
