@@ -1,5 +1,6 @@
 //! Findings for people: where, what, the line of the file, and the way out.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -19,7 +20,12 @@ pub fn findings(findings: &[Finding], files: &Files, colors: Colors) -> String {
     for finding in findings {
         one(&mut text, finding, files, colors);
     }
-    text
+    text.split_inclusive('\n').map(uncommanding).collect()
+}
+
+/// A line that a workflow of GitHub would take for a command, such as one that begins with a file's name, made none.
+fn uncommanding(line: &str) -> Cow<'_, str> {
+    if line.trim_start().starts_with("::") { Cow::Owned(line.replacen("::", ":\\u{3a}", 1)) } else { Cow::Borrowed(line) }
 }
 
 /// `2 errors, 1 warning`; empty when there is nothing to sum up.
@@ -129,6 +135,13 @@ mod tests {
             at(1, 8),
             "shop.yaml:1:8: error[weight-range]: a weight is at most 100, not 120\n1 | \\u{1b}[2Ja: 120\n  |             ^\n",
         );
+    }
+
+    #[test]
+    fn no_line_is_a_command_of_a_workflow() {
+        let finding =
+            Finding::error("weight-range", "unknown field `a\n ::add-mask::b`").at("::stop-commands::x", Position { line: 1, column: 1 });
+        case("", finding, ":\\u{3a}stop-commands::x:1:1: error[weight-range]: unknown field `a\n :\\u{3a}add-mask::b`\n");
     }
 
     #[test]

@@ -29,6 +29,7 @@ struct Report<'a> {
 
 /// A plan, and what is told about it.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Plan")]
 pub struct JsonPlan {
     /// The environment's name; empty for the unnamed one.
     environment: String,
@@ -54,6 +55,7 @@ pub struct JsonPlan {
 
 /// What a table says about a step, the end, or the way back.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Row")]
 struct JsonRow {
     /// `step-1`, `finish`, `abort`.
     name: String,
@@ -70,6 +72,7 @@ struct JsonRow {
 
 /// Who gets the new version.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Traffic")]
 struct JsonTraffic {
     /// In words: `20%, and header version=canary`.
     said: String,
@@ -82,6 +85,7 @@ struct JsonTraffic {
 
 /// How many pods run.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Pods")]
 struct JsonPods {
     /// In words: `3 of 5 (60%)`.
     said: String,
@@ -101,6 +105,7 @@ struct JsonPods {
 
 /// One object that a row changes.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Changed")]
 struct JsonChanged {
     /// The object, as the plan names it: `Service/shop`.
     object: String,
@@ -110,6 +115,7 @@ struct JsonChanged {
 
 /// What changes between two states.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Transition")]
 struct JsonTransition {
     /// The state before: `baseline`, `step-1`.
     from: String,
@@ -150,7 +156,7 @@ pub fn json_schema() -> Value {
     if let Some(version) = schema.pointer_mut("/properties/version") {
         *version = json!({"description": "The version of the format.", "const": VERSION});
     }
-    if let Some(plan) = schema.pointer_mut("/$defs/JsonPlan/properties/plan") {
+    if let Some(plan) = schema.pointer_mut("/$defs/Plan/properties/plan") {
         *plan = json!({"description": "The plan itself, as `rollout schema plan` describes it.", "type": "object"});
     }
     schema
@@ -196,7 +202,7 @@ mod tests {
         }
         assert_eq!(schema["$defs"]["Finding"]["required"], json!(["severity", "code", "message"]));
         for field in ["environment", "namespace", "name", "path", "digest", "preview", "images", "rows", "transitions", "plan"] {
-            assert!(schema["$defs"]["JsonPlan"]["properties"][field].is_object(), "{field}");
+            assert!(schema["$defs"]["Plan"]["properties"][field].is_object(), "{field}");
         }
     }
 }
