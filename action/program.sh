@@ -18,8 +18,8 @@ found() {
 
 target() {
   case "$(uname -s)-$(uname -m)" in
-    Linux-x86_64) echo x86_64-unknown-linux-musl ;;
-    Linux-aarch64) echo aarch64-unknown-linux-musl ;;
+    Linux-x86_64) echo x86_64-unknown-linux-gnu ;;
+    Linux-aarch64) echo aarch64-unknown-linux-gnu ;;
     Darwin-x86_64) echo x86_64-apple-darwin ;;
     Darwin-arm64) echo aarch64-apple-darwin ;;
     *) fail "no release for $(uname -s) on $(uname -m); build the program and name it with the input binary" ;;

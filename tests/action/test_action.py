@@ -182,7 +182,7 @@ class Program(Case):
             info.size, info.mode = len(program), 0o755
             tar.addfile(info, io.BytesIO(program))
         machine = {"x86_64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}[os.uname().machine]
-        system = "unknown-linux-musl" if os.uname().sysname == "Linux" else "apple-darwin"
+        system = "unknown-linux-gnu" if os.uname().sysname == "Linux" else "apple-darwin"
         name = f"rollout-{VERSION}-{machine}-{system}.tar.gz"
         self.github.assets[f"/o/rollout/releases/download/{VERSION}/{name}"] = archive.getvalue()
         return hashlib.sha256(archive.getvalue()).hexdigest()

@@ -19,6 +19,7 @@ mod function;
 mod git;
 mod golden;
 mod ground;
+mod health;
 mod history;
 mod house;
 mod markdown;

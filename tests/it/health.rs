@@ -1,0 +1,49 @@
+//! The health script for Argo CD, on statuses as the agent records them.
+
+use serde_json::{Value, json};
+
+use rollout::lua::Script;
+
+fn health(status: Value) -> (String, String) {
+    let script = Script::compile("argocd-health.lua", include_str!("../../examples/health/argocd-health.lua")).expect("it compiles");
+    let plan = json!({"metadata": {"generation": 4}, "spec": {"steps": [{}, {}, {}]}, "status": status});
+    let answer = script.call(&[("obj", &plan)]).expect("an answer").value;
+    let text = |field: &str| answer[field].as_str().expect("a text").to_owned();
+    (text("status"), text("message"))
+}
+
+#[test]
+fn every_phase_of_a_plan_has_a_health() {
+    let phases = [
+        ("Running", "Progressing"),
+        ("Finishing", "Progressing"),
+        ("Aborting", "Progressing"),
+        ("Holding", "Suspended"),
+        ("Gated", "Suspended"),
+        ("Paused", "Suspended"),
+        ("Succeeded", "Healthy"),
+        ("Preview", "Healthy"),
+        ("Bypassed", "Healthy"),
+        ("Aborted", "Degraded"),
+        ("Stalled", "Degraded"),
+    ];
+    for (phase, wanted) in phases {
+        assert_eq!(health(json!({"phase": phase, "observedGeneration": 4})).0, wanted, "{phase}");
+    }
+    let schema = serde_json::to_value(schemars::schema_for!(rollout::model::Phase)).expect("a schema");
+    assert_eq!(schema["oneOf"].as_array().expect("phases").len(), phases.len(), "a phase has no health: {schema}");
+}
+
+#[test]
+fn a_plan_that_no_agent_has_looked_at_is_progressing() {
+    assert_eq!(health(Value::Null).0, "Progressing");
+    assert_eq!(health(json!({"phase": "Succeeded", "observedGeneration": 3})).0, "Progressing", "that was about an older plan");
+}
+
+#[test]
+fn what_is_waited_for_is_said() {
+    let status = json!({
+        "phase": "Gated", "observedGeneration": 4, "cursor": {"part": "gate", "step": 2}, "waitingFor": "approval of step 2",
+    });
+    assert_eq!(health(status).1, "Gated, step 2 of 3: approval of step 2");
+}
