@@ -44,6 +44,11 @@ impl Builder {
         &self.head.files
     }
 
+    /// Whether the file at an absolute path has a say in what was built.
+    pub(super) fn is_made_from(&self, path: &Utf8Path) -> bool {
+        self.head.is_made_from(path)
+    }
+
     /// What could not be built.
     pub(super) fn findings(&self) -> &[Finding] {
         &self.head.findings

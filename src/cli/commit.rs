@@ -117,6 +117,9 @@ pub(super) fn compare(order: &Order<'_>) -> Result<Vec<Stale>, Failure> {
 }
 
 fn place(repository: &Repository) -> Result<(&git::Repository, Branch), Failure> {
+    if repository.git.is_none() && repository.is_single && repository.files.get(disk::STREAM).is_some() {
+        return Err("a stream comes from no commit that a plan could name\nhelp: give the folder that holds the manifests, or what they are built from".into());
+    }
     let git = repository.git.as_ref();
     let git = git.ok_or_else(|| format!("there is no git repository around `{}` to commit to", repository.root))?;
     let branch = repository.branch.clone().map_or_else(|| git.current_branch(), Ok)?;
@@ -155,6 +158,7 @@ impl Changes {
             folders: BTreeSet::new(),
             gone: BTreeSet::new(),
         };
+        let mut gone: BTreeMap<String, Option<String>> = BTreeMap::new();
         for (output, files) in order.trees {
             let folder = order
                 .repository
@@ -175,8 +179,6 @@ impl Changes {
                 let of_plan = path.rsplit_once('/').map_or("", |(of_plan, _)| of_plan).to_owned();
                 if order.plans.contains_key(&(output.clone(), of_plan.clone())) {
                     changes.folders.insert((output.clone(), of_plan));
-                } else {
-                    changes.gone.insert(of_plan);
                 }
             }
             for (path, bytes) in written.iter() {
@@ -185,8 +187,16 @@ impl Changes {
             for (path, bytes) in placed.iter() {
                 changes.all.insert(path, bytes.clone());
             }
-            changes.removed.extend(removed.iter().map(|path| joined(&folder, path)));
+            for path in removed {
+                let of_plan = path.rsplit_once('/').map_or("", |(of_plan, _)| of_plan);
+                let key = (output.clone(), of_plan.to_owned());
+                gone.insert(joined(&folder, &path), (!order.plans.contains_key(&key)).then_some(key.1));
+            }
         }
+        // An output folder may lie in another one: what one of them writes is not what the other has left over.
+        gone.retain(|path, _| changes.all.get(path).is_none());
+        changes.gone = gone.values().flatten().cloned().collect();
+        changes.removed = gone.into_keys().collect();
         Ok(changes)
     }
 
@@ -197,19 +207,9 @@ impl Changes {
 
 /// A plan names the commit that it is made from: what it was made from must be in there.
 fn ensure_committed(repository: &Repository, git: &git::Repository, changes: &Changes) -> Result<(), Failure> {
-    let Some(prefix) = git.prefix_of(&repository.root) else { return Ok(()) };
-    let Some(head) = git.base(Some("HEAD"), None).ok().flatten() else {
-        // Without a commit there is a better word for it.
-        return git.source(Destination::REMOTE).map(|_| ()).map_err(Failure::from);
-    };
-    let is_input = |path: &str| {
-        disk::is_read(path)
-            && !repository.config.is_output(path)
-            && (!repository.is_single || repository.files.get(path).is_some())
-            && changes.all.get(&joined(&prefix, path)).is_none()
-    };
-    let since = git.changes_since(&head, &prefix, &is_input)?;
-    let paths = since.paths();
+    // Without a commit there is a better word for it.
+    git.source(Destination::REMOTE)?;
+    let paths: Vec<&String> = repository.uncommitted.iter().filter(|path| changes.all.get(path).is_none()).collect();
     if paths.is_empty() {
         return Ok(());
     }
@@ -217,7 +217,7 @@ fn ensure_committed(repository: &Repository, git: &git::Repository, changes: &Ch
     let more = if paths.len() > shown.len() { format!(" and {}", count(paths.len() - shown.len(), "other")) } else { String::new() };
     let what = count(paths.len(), "file");
     Err(format!(
-        "nothing was committed: {what} that plans are made from differ from HEAD: {}{more}\nhelp: commit or stash them first: a plan names the commit that it is made from",
+        "nothing was committed: plans are made from {what} that HEAD has otherwise: {}{more}\nhelp: commit or stash them first: a plan names the commit that it is made from",
         shown.join(", ")
     )
     .into())

@@ -211,7 +211,7 @@ struct Reported<'a> {
 impl Args {
     fn question(&self) -> Question<'_> {
         let out = self.out.as_ref().and_then(Option::as_deref);
-        let destination = Destination { branch: self.branch.as_deref(), remote: self.push.as_deref() };
+        let destination = Destination { branch: self.branch.as_deref(), remote: self.push.as_deref(), is_commit: self.commit };
         Question {
             path: &self.path,
             base: self.base.as_deref(),

@@ -37,6 +37,8 @@ pub(super) struct Destination<'a> {
     pub(super) branch: Option<&'a str>,
     /// The remote of that branch, where it is the one that counts.
     pub(super) remote: Option<&'a str>,
+    /// Whether plans are committed now.
+    pub(super) is_commit: bool,
 }
 
 impl Destination<'_> {
@@ -76,6 +78,8 @@ pub(super) struct Repository {
     pub(super) git: Option<git::Repository>,
     /// The branch of their own that plans are committed to.
     pub(super) branch: Option<git::Branch>,
+    /// Where plans are committed: what they are made from and HEAD has otherwise, by paths below the git root.
+    pub(super) uncommitted: BTreeSet<String>,
 }
 
 impl Repository {
@@ -155,6 +159,10 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let before = Before { question, spot: &spot, documents: &documents, head: &head, builder: &builder, elsewhere: elsewhere.as_deref() };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
     let folder = spot.git.as_ref().and_then(|git| git.prefix_of(&spot.root)).unwrap_or_default();
+    let uncommitted = match &spot.git {
+        Some(git) if question.destination.is_commit => uncommitted(git, &spot, &builder)?,
+        Some(_) | None => BTreeSet::new(),
+    };
     let origins = builder.into_origins();
     let Spot { root, scope, git, is_single, .. } = spot;
     // What is built alone may be made from files outside of the folder that was asked for.
@@ -174,7 +182,24 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
         elsewhere,
         git,
         branch,
+        uncommitted,
     })
+}
+
+/// What plans are made from and HEAD has otherwise: the files that were read, and whatever has a say in a build.
+fn uncommitted(git: &git::Repository, spot: &Spot, builder: &Builder) -> Result<BTreeSet<String>, Failure> {
+    let (Some(prefix), Ok(Some(head))) = (git.prefix_of(&spot.root), git.base(Some("HEAD"), None)) else { return Ok(BTreeSet::new()) };
+    let is_read = |path: &str| {
+        disk::is_read(path) && !builder.config().is_output(path) && (!spot.is_single || spot.reading.files.get(path).is_some())
+    };
+    let read = git.changes_since(&head, &prefix, &is_read)?;
+    let mut uncommitted: BTreeSet<String> = read.paths().into_iter().map(|path| joined(&prefix, path)).collect();
+    if !builder.is_idle() {
+        let tree = BaseTree::new(git, &head, &spot.root, &prefix);
+        let built = git.changes_since(&head, "", &|path| builder.is_made_from(&tree.absolute(path)))?;
+        uncommitted.extend(built.paths().into_iter().map(str::to_owned));
+    }
+    Ok(uncommitted)
 }
 
 /// The branch of their own that plans are committed to, as the remote has it where the remote counts.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use rollout::git::{Draft, GitError};
 use serde_json::{Value, json};
@@ -89,7 +90,7 @@ fn nothing_is_committed_when_nothing_has_changed() {
 fn the_same_plans_on_the_same_parent_are_the_same_commit_at_any_time() {
     let ground = changed();
     let then = "2001-02-03T04:05:06+05:30";
-    let amended = std::process::Command::new("git")
+    let amended = Command::new("git")
         .args(["commit", "-q", "--amend", "--no-edit"])
         .current_dir(ground.path("clone"))
         .env("GIT_COMMITTER_DATE", then)
@@ -205,10 +206,52 @@ fn manifests_that_are_not_committed_are_named_and_nothing_is_committed() {
     ground.app("clone", "shop", "3");
     ground.write("clone/deploy/new.yaml", "a: 1\n");
     let said = ground.rollout("clone", "render --commit").exits(2);
-    said.tells("2 files that plans are made from differ from HEAD: `deploy/new.yaml`, `deploy/shop/nginx.yaml`")
+    said.tells("plans are made from 2 files that HEAD has otherwise: `deploy/new.yaml`, `deploy/shop/nginx.yaml`")
         .tells("commit or stash them first");
     ground.rollout("clone", "render --commit --branch rollouts").exits(2);
     assert_eq!(ground.git("clone", "branch --list rollouts"), "");
+}
+
+#[test]
+fn whatever_a_build_is_made_from_has_to_be_committed() {
+    let ground = Ground::new();
+    ground.shop();
+    if Command::new("kubectl").arg("version").arg("--client").output().is_err() {
+        eprintln!("skipped: there is no kubectl");
+        return;
+    }
+    let resources = "resources: [istio.yaml, nginx.yaml, rollout.yaml]\nconfigMapGenerator:\n- {name: shop, envs: [shop.env]}\n";
+    ground.write("clone/deploy/shop/kustomization.yaml", resources);
+    ground.write("clone/deploy/shop/shop.env", "A=1\n");
+    ground.commit("clone", "kustomization");
+    ground.write("clone/notes.env", "no part of it\n");
+    ground.rollout("clone", "render --commit --branch rollouts").exits(0);
+    ground.write("clone/deploy/shop/shop.env", "A=2\n");
+    let said = ground.rollout("clone", "render --commit --branch rollouts").exits(2);
+    said.tells("plans are made from 1 file that HEAD has otherwise: `deploy/shop/shop.env`");
+}
+
+#[test]
+fn an_output_folder_in_another_one_keeps_its_plans() {
+    let ground = changed();
+    ground.app("clone", "web", "1");
+    let environments = "- {name: all, path: deploy/shop}\n- {name: web, path: deploy/web, output: rollouts/more}\n";
+    ground.write("clone/.rollout.yaml", &format!("environments:\n{environments}"));
+    ground.commit("clone", "environments");
+    ground.rollout("clone", "render --commit").exits(0).tells("wrote 12 files, removed 0 files");
+    assert!(ground.git("clone", "ls-files").contains("rollouts/more/web/demo/web/plan.yaml"));
+    ground.rollout("clone", "render --commit").exits(0).tells("nothing to commit");
+    assert_eq!(ground.git("clone", "status --porcelain"), "");
+}
+
+#[test]
+fn a_stream_comes_from_no_commit() {
+    let ground = changed();
+    let all = ["istio", "nginx", "rollout"].map(|name| fs::read_to_string(ground.path(&format!("clone/deploy/shop/{name}.yaml"))).unwrap());
+    ground.write("all.yaml", &all.join("---\n"));
+    let stream = fs::File::open(ground.path("all.yaml")).unwrap();
+    let output = ground.command("clone", "render - --commit").stdin(stream).output().unwrap();
+    crate::ground::Said::from(output).exits(2).tells("a stream comes from no commit that a plan could name");
 }
 
 #[test]
