@@ -162,7 +162,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     repository.tell_what_was_not_read(&mut findings);
     // A Rollout that was refused was found.
     let is_faultless = !findings.iter().any(|finding| finding.severity == Severity::Error);
-    if is_faultless && repository.head.catalogs.iter().all(|catalog| catalog.rollouts.is_empty()) {
+    if is_faultless && repository.head.counts.rollouts == 0 {
         findings.push(nothing_found(&repository));
     }
     let is_misled = args.is_writing() && repository.is_config_faulty;
@@ -217,6 +217,8 @@ impl Args {
             base: self.base.as_deref(),
             base_dir: self.base_dir.as_deref(),
             out,
+            // A Rollout that is asked for by name is looked at although nothing of it may have changed.
+            is_changed_only: self.changed && self.rollout.is_none(),
             destination,
             sources: &self.sources,
         }

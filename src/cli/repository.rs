@@ -7,7 +7,7 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use crate::build::{Choice, Origins};
 use crate::config::{self, Config};
-use crate::discover::{self, Discovery, Documents};
+use crate::discover::{self, Asked, Discovery, Documents};
 use crate::disk::{self, Former, Reading, Unread};
 use crate::files::Files;
 use crate::git;
@@ -25,6 +25,8 @@ pub(super) struct Question<'a> {
     pub(super) base: Option<&'a str>,
     pub(super) base_dir: Option<&'a Utf8Path>,
     pub(super) out: Option<&'a Utf8Path>,
+    /// Whether only those Rollouts count that the change concerns.
+    pub(super) is_changed_only: bool,
     /// Where the plans are committed.
     pub(super) destination: Destination<'a>,
     pub(super) sources: &'a Sources,
@@ -131,6 +133,28 @@ struct Spot {
     is_single: bool,
 }
 
+impl Spot {
+    /// What differs from the base that git knows. None: another base is asked for, or there is none.
+    fn changes(&self, question: Question<'_>, world: &World<'_>) -> Result<Option<git::Changes>, Failure> {
+        let Some(git) = self.git.as_ref().filter(|_| question.base_dir.is_none()) else { return Ok(None) };
+        let target = world.environment.get("GITHUB_BASE_REF").map(String::as_str);
+        let (Some(base), Some(prefix)) = (git.base(question.base, target)?, git.prefix_of(&self.root)) else { return Ok(None) };
+        self.changes_since(git, &base, &prefix).map(Some)
+    }
+
+    fn changes_since(&self, git: &git::Repository, base: &git::Base, prefix: &str) -> Result<git::Changes, Failure> {
+        let read = &self.reading.files;
+        let is_wanted = |path: &str| if self.is_single { read.get(path).is_some() } else { disk::is_read(path) };
+        Ok(git.changes_since(base, prefix, &is_wanted)?)
+    }
+
+    /// The Rollouts that the changes concern.
+    fn concerned(&self, changes: &git::Changes) -> Asked {
+        let now = changes.paths().into_iter().filter_map(|path| self.reading.files.get(path).map(|bytes| (path, &**bytes)));
+        Asked::concerned(now.chain(changes.changed.iter().map(|(path, bytes)| (path, &**bytes))))
+    }
+}
+
 /// Reads what the question asks for.
 pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repository, Failure> {
     let directory = utf8(&world.directory)?;
@@ -152,11 +176,21 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let builder = Builder::new(&spot.reading.files, &config, &choice, &spot.root, world);
     findings.extend_from_slice(builder.findings());
     let config = builder.config().clone();
-    let documents = discover::read(builder.files(), &config);
+    let changes = if question.is_changed_only && builder.is_idle() { spot.changes(question, world)? } else { None };
+    let asked = changes.as_ref().map_or_else(Asked::all, |changes| spot.concerned(changes));
+    let documents = discover::read_asked(builder.files(), &config, asked);
     let head = discover::discover(&documents, &config);
     let files = spot.reading.files.clone();
     let branch = branch(question.destination, spot.git.as_ref())?;
-    let before = Before { question, spot: &spot, documents: &documents, head: &head, builder: &builder, elsewhere: elsewhere.as_deref() };
+    let before = Before {
+        question,
+        spot: &spot,
+        changes: changes.as_ref(),
+        documents: &documents,
+        head: &head,
+        builder: &builder,
+        elsewhere: elsewhere.as_deref(),
+    };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
     let folder = spot.git.as_ref().and_then(|git| git.prefix_of(&spot.root)).unwrap_or_default();
     let uncommitted = match &spot.git {
@@ -259,6 +293,8 @@ fn redirect(config: &mut Config, root: &Utf8Path, out: &Utf8Path) -> Option<Utf8
 struct Before<'a> {
     question: Question<'a>,
     spot: &'a Spot,
+    /// What differs, where that is known already.
+    changes: Option<&'a git::Changes>,
     documents: &'a Documents,
     head: &'a Discovery,
     builder: &'a Builder,
@@ -313,14 +349,18 @@ impl Before<'_> {
     }
 
     fn discovery(&self, git: &git::Repository, base: &git::Base, prefix: &str, findings: &mut Vec<Finding>) -> Result<Discovery, Failure> {
-        let read = &self.spot.reading.files;
-        let is_wanted = |path: &str| if self.spot.is_single { read.get(path).is_some() } else { disk::is_read(path) };
-        let changes = git.changes_since(base, prefix, &is_wanted)?;
+        let fresh;
+        let changes = if let Some(known) = self.changes {
+            known
+        } else {
+            fresh = self.spot.changes_since(git, base, prefix)?;
+            &fresh
+        };
         let config = self.builder.config();
         let documents = if self.builder.is_idle() {
             self.documents.overlaid(&changes.changed, &changes.removed, config)
         } else {
-            let mut files = read.clone();
+            let mut files = self.spot.reading.files.clone();
             changes.removed.iter().for_each(|path| _ = files.remove(path));
             changes.changed.iter().for_each(|(path, bytes)| files.insert(path, bytes.clone()));
             let tree = BaseTree::new(git, base, &self.spot.root, prefix);

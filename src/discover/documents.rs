@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::skip::{self, Layout, Skip};
 use super::wanted::{self, Wanted};
-use super::{Counts, lists, rollout};
+use super::{Asked, Counts, lists, rollout};
 use crate::config::Config;
 use crate::files::Files;
 use crate::model::{Finding, Position, Source};
@@ -20,6 +20,7 @@ use crate::yaml::{self, RawDocument};
 pub struct Documents {
     pub(super) files: Files,
     records: BTreeMap<String, Record>,
+    pub(super) asked: Asked,
     wanted: Wanted,
     pub(super) counts: Counts,
 }
@@ -42,7 +43,12 @@ struct Pass {
 
 /// Reads the objects that the Rollouts among `files` need.
 pub fn read(files: &Files, config: &Config) -> Documents {
-    read_again(files.clone(), config, None)
+    read_asked(files, config, Asked::all())
+}
+
+/// Reads all Rollouts among `files`, and the objects that those need which are asked for.
+pub fn read_asked(files: &Files, config: &Config, asked: Asked) -> Documents {
+    read_again(files.clone(), config, asked, None)
 }
 
 impl Documents {
@@ -56,13 +62,13 @@ impl Documents {
         for (path, bytes) in changed.iter() {
             files.insert(path, bytes.clone());
         }
-        read_again(files, config, Some(self))
+        read_again(files, config, self.asked.clone(), Some(self))
     }
 
     /// Another state of the same repository; what is the same bytes in both is shared, not read again.
     #[must_use]
     pub fn replaced(&self, files: Files, config: &Config) -> Self {
-        read_again(files, config, Some(self))
+        read_again(files, config, self.asked.clone(), Some(self))
     }
 
     /// Every object read, in the order of paths and of documents.
@@ -76,7 +82,7 @@ impl Documents {
     }
 }
 
-fn read_again(files: Files, config: &Config, before: Option<&Documents>) -> Documents {
+fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Documents>) -> Documents {
     let layout = skip::layout(&files);
     let entries: Vec<(&str, &Arc<[u8]>)> = files.iter().collect();
     let first = |(path, bytes): &(&str, &Arc<[u8]>)| {
@@ -87,7 +93,7 @@ fn read_again(files: Files, config: &Config, before: Option<&Documents>) -> Docu
     let firsts: Vec<Record> = entries.par_iter().with_min_len(64).map(first).collect();
     let mut wanted = Wanted::default();
     for source in firsts.iter().flat_map(|record| &record.first.sources) {
-        if rollout::is_rollout(source) {
+        if rollout::is_rollout(source) && asked.is_asked(source) {
             wanted.add(source);
         }
     }
@@ -109,7 +115,7 @@ fn read_again(files: Files, config: &Config, before: Option<&Documents>) -> Docu
     let records: Vec<Record> = entries.par_iter().with_min_len(64).zip(firsts).map(second).collect();
     let counts = count(&records);
     let records = entries.iter().map(|(path, _)| (*path).to_owned()).zip(records).collect();
-    Documents { files, records, wanted, counts }
+    Documents { files, records, asked, wanted, counts }
 }
 
 fn count(records: &[Record]) -> Counts {

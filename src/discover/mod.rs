@@ -4,9 +4,10 @@
 //!
 //! - `documents`: the objects in files, in two passes · `sniff`, `wanted`, `skip`: what is never parsed · `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
-//! - `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release
+//! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release
 //! - `originals`: what references lead to · `gateways`: scripts
 
+mod asked;
 mod conflicts;
 mod deadline;
 mod documents;
@@ -27,9 +28,11 @@ mod v1beta1;
 mod wanted;
 mod workloads;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use documents::{Documents, read};
+pub use asked::Asked;
+pub use documents::{Documents, read, read_asked};
 pub use gateways::shipped_gateways;
 pub use originals::{originals, remarks_of};
 
@@ -93,22 +96,33 @@ pub fn discover(documents: &Documents, config: &Config) -> Discovery {
             inside.push(Arc::clone(source));
         }
     }
-    let mut catalogs = Vec::with_capacity(sources.len());
+    let (mut catalogs, mut rollouts) = (Vec::with_capacity(sources.len()), 0);
     for (environment, sources) in config.environments.iter().zip(sources) {
-        catalogs.push(catalog(environment, sources, documents, &mut findings));
+        let (catalog, found) = catalog(environment, sources, documents, &mut findings);
+        catalogs.push(catalog);
+        rollouts += found;
     }
     findings.sort();
     findings.dedup();
-    let rollouts = catalogs.iter().map(|catalog| catalog.rollouts.len()).sum();
     Discovery { catalogs, findings, counts: Counts { rollouts, ..documents.counts } }
 }
 
-fn catalog(environment: &Environment, mut sources: Vec<Arc<Source>>, documents: &Documents, findings: &mut Vec<Finding>) -> Catalog {
+/// The catalog with the Rollouts that are asked for, and how many there are with the others.
+fn catalog(
+    environment: &Environment,
+    mut sources: Vec<Arc<Source>>,
+    documents: &Documents,
+    findings: &mut Vec<Finding>,
+) -> (Catalog, usize) {
     // Stable: two objects of one name in one file stay in the file's order.
     sources.sort_by(|left, right| (&left.object, &left.path).cmp(&(&right.object, &right.path)));
-    let mut rollouts = Vec::new();
+    let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());
     for source in sources.iter().filter(|source| rollout::is_rollout(source)) {
-        rollouts.extend(rollout::read(source, findings));
+        let Some(rollout) = rollout::read(source, findings) else { continue };
+        if !documents.asked.is_asked(source) {
+            others.insert(rollout.place.clone());
+        }
+        rollouts.push(rollout);
     }
     if environment.namespace.is_none() {
         findings.extend(namespace_note(environment, &sources));
@@ -130,15 +144,18 @@ fn catalog(environment: &Environment, mut sources: Vec<Arc<Source>>, documents: 
     let rollouts: Vec<Rollout> = rollouts
         .into_iter()
         .filter(|rollout| {
-            let unsupported = workloads::unsupported(rollout, &catalog);
+            // What the others name was not read, which says nothing about them.
+            let unsupported = workloads::unsupported(rollout, &catalog).filter(|_| !others.contains(&rollout.place));
             let is_supported = unsupported.is_none();
             findings.extend(unsupported);
             is_supported
         })
         .collect();
     catalog.rollouts = conflicts::without(rollouts, findings);
+    let found = catalog.rollouts.len();
+    catalog.rollouts.retain(|rollout| !others.contains(&rollout.place));
     catalog.rollouts.sort_by(|left, right| (&left.namespace, &left.reference.name).cmp(&(&right.namespace, &right.reference.name)));
-    catalog
+    (catalog, found)
 }
 
 /// One note for an environment, at the first Rollout without a namespace.

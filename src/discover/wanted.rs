@@ -87,6 +87,14 @@ impl Wanted {
     }
 }
 
+/// The names by which a Rollout and all that it names are known.
+pub(super) fn names_in(rollout: &Source) -> BTreeSet<String> {
+    let mut wanted = Wanted::default();
+    wanted.add(rollout);
+    let objects = wanted.objects.into_iter().map(|(_, name)| name);
+    objects.chain(wanted.workloads).chain([rollout.manifest.name().to_owned()]).collect()
+}
+
 /// Whether a document may hold a Rollout or users' scripts.
 pub(super) fn is_first(text: &str) -> bool {
     if !text.contains(super::rollout::GROUP) && !text.contains(SCRIPTS) {
