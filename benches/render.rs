@@ -1,22 +1,19 @@
 //! How long the built binary takes, from a cold process to its exit: the renderer's rows of the budgets.
 //!
-//! `cargo bench --bench render` measures all of them (some minutes); `-- one` only those whose name has `one` in it. The peak of
-//! resident memory is printed beside the two large rows. Budgets: 20 ms for one rollout; 1 s and 200 MiB for a
-//! thousand in 10,000 files, 3 s when they are written; 150 ms for the changed one among them; with ten times the
-//! unrelated files at most 1.5 times as long.
+//! `cargo bench --bench render` measures all of them (some minutes); `-- changed` only the rows whose name has `changed` in
+//! it. Each row is run several times; told are the median and the least time, the processor's time for one run, which a
+//! busy machine stretches less, and the peak of resident memory. Linux only: the last two are read from `/proc`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program of its own, outside of the rooms")]
-#![allow(missing_docs, reason = "the macros of the harness make public functions")]
 
 mod generate;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use generate::Shape;
 use tempfile::TempDir;
 
@@ -24,88 +21,150 @@ const ROLLOUT: &str = env!("CARGO_BIN_EXE_rollout");
 
 const BIG: Shape = Shape { rollouts: 1_000, gateways: 1, files: 10_000, changed: 1_000 };
 
-fn repository(shape: Shape) -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    generate::repository(folder.path(), shape);
-    folder
+/// What is measured, and what it may take.
+struct Row {
+    name: &'static str,
+    shape: Shape,
+    arguments: &'static [&'static str],
+    /// Whether plans are written, into a folder that is empty each time.
+    output: Output,
+    runs: usize,
+    budget: &'static str,
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(ROLLOUT);
-    command.arg("render").args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    None,
+    New,
+    Same,
 }
 
-fn run(folder: &Path, arguments: &[&str]) {
-    let status = command(folder, arguments).status().expect("the binary was built");
-    assert!(status.success(), "`rollout render {}` in {}: {status}", arguments.join(" "), folder.display());
+const ROWS: &[Row] = &[
+    Row {
+        name: "one rollout, 3 gateway objects",
+        shape: Shape { rollouts: 1, gateways: 3, files: 6, changed: 1 },
+        arguments: &[],
+        output: Output::None,
+        runs: 50,
+        budget: "20 ms",
+    },
+    Row {
+        name: "1000 rollouts in 10,000 files, text",
+        shape: BIG,
+        arguments: &[],
+        output: Output::None,
+        runs: 7,
+        budget: "1.0 s, 200 MiB",
+    },
+    Row { name: "1000 rollouts, --out to an empty folder", shape: BIG, arguments: &[], output: Output::New, runs: 5, budget: "3 s" },
+    Row { name: "1000 rollouts, --out, nothing new", shape: BIG, arguments: &[], output: Output::Same, runs: 5, budget: "3 s" },
+    Row {
+        name: "1000 rollouts, --changed, one",
+        shape: Shape { changed: 1, ..BIG },
+        arguments: &["--changed"],
+        output: Output::None,
+        runs: 15,
+        budget: "150 ms",
+    },
+    Row {
+        name: "100 rollouts, 600 unrelated files",
+        shape: Shape { rollouts: 100, gateways: 1, files: 1_000, changed: 100 },
+        arguments: &[],
+        output: Output::None,
+        runs: 15,
+        budget: "",
+    },
+    Row {
+        name: "100 rollouts, 6000 unrelated files",
+        shape: Shape { rollouts: 100, gateways: 1, files: 6_400, changed: 100 },
+        arguments: &[],
+        output: Output::None,
+        runs: 15,
+        budget: "1.5 times the row above",
+    },
+];
+
+/// What one row took.
+struct Taken {
+    walls: Vec<Duration>,
+    processor: Duration,
+    peak_kibibytes: u64,
 }
 
-/// Samples the high-water mark of the resident memory while the process lives. Linux only; elsewhere nothing is told.
-fn tell_peak_memory(name: &str, folder: &Path, arguments: &[&str]) {
-    let mut child = command(folder, arguments).spawn().expect("the binary was built");
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = None;
-    while child.try_wait().expect("it is our child").is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).or(peak);
-        thread::sleep(Duration::from_millis(1));
-    }
-    if let Some(kibibytes) = peak {
-        eprintln!("{name}: peak resident memory {} MiB", kibibytes / 1024);
-    }
-}
-
-fn one_rollout(criterion: &mut Criterion) {
-    let folder = repository(Shape { rollouts: 1, gateways: 3, files: 6, changed: 1 });
-    criterion.bench_function("one rollout, 3 gateway objects", |bencher| bencher.iter(|| run(folder.path(), &[])));
-    let empty = tempfile::tempdir().expect("a temporary folder");
-    let version = || Command::new(ROLLOUT).arg("--version").stdout(Stdio::null()).current_dir(empty.path()).status();
-    criterion.bench_function("the process alone", |bencher| bencher.iter(version));
-}
-
-fn big_repository(criterion: &mut Criterion) {
-    let folder = repository(BIG);
-    let mut group = criterion.benchmark_group("1000 rollouts in 10,000 files");
-    group.sample_size(10);
-    group.bench_function("text", |bencher| bencher.iter(|| run(folder.path(), &[])));
-    let output = tempfile::tempdir().expect("a temporary folder");
-    let out = output.path().to_str().expect("a temporary folder's name is text").to_owned();
-    group.bench_function("out, into an empty folder", |bencher| {
-        bencher.iter_batched(
-            || {
-                fs::remove_dir_all(&out).expect("the last output goes");
-                fs::create_dir(&out).expect("the folder is made again");
-            },
-            |()| run(folder.path(), &["--out", &out]),
-            criterion::BatchSize::PerIteration,
+fn main() {
+    // `cargo bench` adds an argument of its own to every harness.
+    let filters: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    println!("{:<42} {:>9} {:>9} {:>9} {:>9}  budget", "", "median", "least", "processor", "peak");
+    for row in ROWS.iter().filter(|row| filters.iter().all(|filter| row.name.contains(filter.as_str()))) {
+        let taken = measured(row);
+        println!(
+            "{:<42} {:>6} ms {:>6} ms {:>6} ms {:>5} MiB  {}",
+            row.name,
+            taken.walls[taken.walls.len() / 2].as_millis(),
+            taken.walls[0].as_millis(),
+            taken.processor.as_millis(),
+            taken.peak_kibibytes / 1024,
+            row.budget
         );
-    });
-    group.bench_function("out, nothing new", |bencher| bencher.iter(|| run(folder.path(), &["--out", &out])));
-    group.finish();
-    tell_peak_memory("1000 rollouts in 10,000 files, text", folder.path(), &[]);
-    tell_peak_memory("1000 rollouts in 10,000 files, out", folder.path(), &["--out", &out]);
-}
-
-fn one_changed(criterion: &mut Criterion) {
-    let folder = repository(Shape { changed: 1, ..BIG });
-    let mut group = criterion.benchmark_group("1000 rollouts in 10,000 files");
-    group.sample_size(20);
-    group.bench_function("changed, one", |bencher| bencher.iter(|| run(folder.path(), &["--changed"])));
-    group.finish();
-}
-
-fn unrelated_files(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("100 rollouts");
-    group.sample_size(10);
-    for files in [1_000, 6_400] {
-        // 400 files belong to the rollouts: 600 unrelated ones, and ten times as many.
-        let folder = repository(Shape { rollouts: 100, gateways: 1, files, changed: 100 });
-        group.bench_function(format!("{} unrelated files", files - 400), |bencher| bencher.iter(|| run(folder.path(), &[])));
     }
-    group.finish();
 }
 
-criterion_group!(benches, one_rollout, one_changed, unrelated_files, big_repository);
-criterion_main!(benches);
+/// Runs a row once to warm up, then as often as it says.
+fn measured(row: &Row) -> Taken {
+    let repository = tempfile::tempdir().expect("a temporary folder");
+    generate::repository(repository.path(), row.shape);
+    let mut output = tempfile::tempdir().expect("a temporary folder");
+    run(row, repository.path(), &output);
+    let (mut walls, mut peak_kibibytes) = (Vec::new(), 0);
+    let before = processor_of_children();
+    for _ in 0..row.runs {
+        if row.output == Output::New {
+            output = tempfile::tempdir().expect("a temporary folder");
+        }
+        let (wall, peak) = run(row, repository.path(), &output);
+        walls.push(wall);
+        peak_kibibytes = peak_kibibytes.max(peak);
+    }
+    let runs = u32::try_from(row.runs).expect("a small number");
+    walls.sort();
+    Taken { walls, processor: (processor_of_children() - before) / runs, peak_kibibytes }
+}
+
+fn run(row: &Row, repository: &Path, output: &TempDir) -> (Duration, u64) {
+    let mut command = Command::new(ROLLOUT);
+    command.arg("render").args(row.arguments).current_dir(repository);
+    if row.output != Output::None {
+        command.arg("--out").arg(output.path());
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let mut child = command.spawn().expect("the binary was built");
+    let mut peak = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            break status;
+        }
+        peak = peak.max(high_water_mark(&child));
+        thread::sleep(Duration::from_micros(500));
+    };
+    let wall = began.elapsed();
+    assert!(status.success(), "{}: {status}", row.name);
+    (wall, peak)
+}
+
+/// The most memory that the process had so far, in KiB.
+fn high_water_mark(child: &Child) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+/// What all children that have ended took of the processors.
+fn processor_of_children() -> Duration {
+    const TICK: Duration = Duration::from_millis(10);
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name in brackets: the 14th and 15th field are the children's time in user and system mode.
+    let fields = text.rsplit_once(") ").map_or("", |(_, fields)| fields).split(' ').skip(13).take(2);
+    let ticks: u32 = fields.filter_map(|field| field.parse::<u32>().ok()).sum();
+    TICK * ticks
+}

@@ -10,6 +10,7 @@
 
 mod arguments;
 mod build;
+mod changed;
 mod commands;
 mod commit;
 mod disk;
