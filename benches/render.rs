@@ -127,7 +127,7 @@ fn measured(row: &Row) -> Taken {
     }
     let runs = u32::try_from(row.runs).expect("a small number");
     walls.sort();
-    Taken { walls, processor: (processor_of_children() - before) / runs, peak_kibibytes }
+    Taken { walls, processor: processor_of_children().saturating_sub(before) / runs, peak_kibibytes }
 }
 
 fn run(row: &Row, repository: &Path, output: &TempDir) -> (Duration, u64) {
