@@ -49,7 +49,8 @@ head=()
 sha=$(jq -r '.pull_request.head.sha // empty' "$GITHUB_EVENT_PATH" 2>/dev/null || true)
 [ -z "$sha" ] || head=(--head "$sha")
 
-quietly --changed --format github
+# With a check, a plan that is not up to date is an annotation, too.
+if asked_for check; then rollout "${out[@]}" --check --format github; else quietly --changed --format github; fi
 quietly --changed --format markdown --comment-key "$INPUT_COMMENT_KEY" "${head[@]+"${head[@]}"}" >"$reports/comment.md"
 quietly --changed --format html "${head[@]+"${head[@]}"}" >"$reports/report.html"
 
@@ -67,11 +68,11 @@ output json-path "$reports/report.json"
 output comment-path "$reports/comment.md"
 output html-path "$reports/report.html"
 
-if asked_for check; then rollout "${out[@]}" --check; fi
 if asked_for commit; then
   branch=()
   [ -z "$INPUT_BRANCH" ] || branch=(--branch "$INPUT_BRANCH")
-  rollout "${out[@]}" --commit "${branch[@]+"${branch[@]}"}" --push
+  # Diffs are for the reports: a workflow obeys some of what it logs.
+  rollout "${out[@]}" --commit "${branch[@]+"${branch[@]}"}" --push >/dev/null
 fi
 
 output exit-code "$exit_code"

@@ -1,25 +1,19 @@
 //! `rollout render`: the main job. The plans of a repository, for people, for programs, and as files to commit.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod settle;
+mod shown;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use clap::ValueEnum;
-use serde_json::Value;
 
-use crate::disk::{self, Difference, Former};
-use crate::files::Files;
-use crate::model::{Catalog, Finding, Plan, Position, Severity};
-use crate::plan;
-use crate::report::summary::{self, Release};
-use crate::report::{self, Colors, HtmlRelease, JsonPlan, PlanReport, count};
-use crate::tree::{self, TreeError};
-
-use super::commit::{self, Committed, Order, Told};
+use self::settle::STALE;
+use super::commit::Committed;
 use super::plans::{self, Selection};
 use super::repository::{self, Destination, Question, Repository};
 use super::sources::Sources;
 use super::{Answer, Failure, World, page, progress};
+use crate::model::{Finding, Severity};
+use crate::report::{self, count};
 
 /// Computes the plan of each release: the manifests of every step, against the base of this branch
 ///
@@ -132,9 +126,6 @@ enum FailOn {
     Never,
 }
 
-/// The code of a plan's file that is not as it should be.
-const STALE: &str = "plan-stale";
-
 /// Renders, writes or compares, and reports.
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
     if let Some(answer) = attempt(args, world)? {
@@ -191,23 +182,6 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     Ok(Some(args.answer(&findings)))
 }
 
-/// What is left of a plan when its report is made: of a thousand plans, no more than what is printed and written.
-struct Reported<'a> {
-    catalog: &'a Catalog,
-    /// The text to print; empty for JSON and HTML.
-    text: String,
-    /// The plan's part of a JSON report; none otherwise.
-    document: Option<JsonPlan>,
-    /// The plan's part of a page; none otherwise.
-    html: Option<HtmlRelease>,
-    /// What pages about all plans need; none otherwise.
-    release: Option<Release>,
-    /// The plan's files, where they are written or compared.
-    files: Result<Files, TreeError>,
-    /// What a commit tells about it.
-    told: Told,
-}
-
 impl Args {
     fn question(&self) -> Question<'_> {
         let out = self.out.as_ref().and_then(Option::as_deref);
@@ -258,156 +232,6 @@ impl Args {
         Ok(())
     }
 
-    /// Computes only what will be shown and written.
-    fn report<'a>(&self, catalog: &'a Catalog, plan: &Plan, colors: Colors) -> Reported<'a> {
-        let folder = tree::directory(&catalog.output, &catalog.environment, plan).unwrap_or_default();
-        let digest = plan::digest(&plan.spec);
-        let mut report = PlanReport {
-            environment: &catalog.environment,
-            path: format!("{folder}/plan.yaml"),
-            plan,
-            digest: digest.clone(),
-            text: String::new(),
-            document: Value::Null,
-            transitions: Vec::new(),
-        };
-        let (mut text, mut document, mut html, mut release) = (String::new(), None, None, None);
-        match self.format {
-            Format::Text => {
-                report.transitions = tree::transitions(plan);
-                text = report::text(report, colors);
-            }
-            Format::Html => {
-                report.transitions = tree::transitions(plan);
-                html = Some(report::html_release(report, &tree::states(plan)));
-            }
-            Format::Json => {
-                let told = summary::release(report);
-                document = Some(report::json_plan(&told, tree::transitions(plan), plan::document(plan)));
-                release = Some(told);
-            }
-            Format::Yaml => text = plan::to_text(plan),
-            Format::Markdown => {
-                report.transitions = tree::transitions(plan);
-                release = Some(summary::release(report));
-            }
-            Format::Github => {}
-        }
-        let told = Told {
-            name: format!("{}{}/{}", qualifier(&catalog.environment), plan.namespace, plan.name),
-            sentence: commit::sentence(plan),
-            digest,
-        };
-        let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
-        // A thousand of them wait for the last to be made.
-        text.shrink_to_fit();
-        Reported { catalog, text, document, html, release, files, told }
-    }
-
-    /// Prints all plans in their order.
-    fn print(
-        &self,
-        reports: Vec<Reported<'_>>,
-        findings: &[Finding],
-        repository: &Repository,
-        world: &mut World<'_>,
-    ) -> Result<(), Failure> {
-        let separator = match self.format {
-            Format::Text => "\n",
-            Format::Yaml => "---\n",
-            Format::Html => {
-                let releases = reports.into_iter().filter_map(|report| report.html).collect();
-                let links = self.page.links(&repository.folder, &world.environment);
-                world.stdout.write_all(report::html(releases, findings, &repository.files, &links).as_bytes())?;
-                return Ok(());
-            }
-            Format::Json => {
-                let (plans, releases): (Vec<_>, Vec<_>) = reports.into_iter().map(|report| (report.document, report.release)).unzip();
-                let (plans, releases) = (plans.into_iter().flatten().collect(), releases.into_iter().flatten().collect::<Vec<_>>());
-                world.stdout.write_all(report::json(plans, &releases, findings).as_bytes())?;
-                return Ok(());
-            }
-            Format::Markdown => {
-                let releases: Vec<Release> = reports.into_iter().filter_map(|report| report.release).collect();
-                let links = self.page.links(&repository.folder, &world.environment);
-                world.stdout.write_all(report::markdown(&releases, findings, self.page.comment(&links)).as_bytes())?;
-                return Ok(());
-            }
-            Format::Github => {
-                let links = self.page.links(&repository.folder, &world.environment);
-                world.stdout.write_all(report::github(findings, &links).as_bytes())?;
-                return Ok(());
-            }
-        };
-        for (index, report) in reports.into_iter().enumerate() {
-            if index > 0 {
-                world.stdout.write_all(separator.as_bytes())?;
-            }
-            world.stdout.write_all(report.text.as_bytes())?;
-        }
-        Ok(())
-    }
-
-    /// Writes the trees, or finds what differs; returns what to tell at the end.
-    fn settle(
-        &self,
-        reports: &mut [Reported<'_>],
-        repository: &Repository,
-        selection: &Selection,
-        directory: &std::path::Path,
-        findings: &mut Vec<Finding>,
-    ) -> Result<Committed, Failure> {
-        let mut trees: BTreeMap<String, Files> = BTreeMap::new();
-        for environment in &repository.config.environments {
-            trees.entry(environment.output.clone()).or_default();
-        }
-        let mut told = BTreeMap::new();
-        for report in reports {
-            let tree = trees.entry(report.catalog.output.clone()).or_default();
-            let files = std::mem::replace(&mut report.files, Ok(Files::default()))?;
-            for (path, bytes) in files.iter() {
-                tree.insert(path, bytes.clone());
-                if let Some(folder) = path.strip_suffix("/plan.yaml") {
-                    told.insert((report.catalog.output.clone(), folder.to_owned()), report.told.clone());
-                }
-            }
-        }
-        // A Rollout that cannot be rendered today keeps the plan that it has.
-        let is_whole = !selection.is_partial(repository) && !findings.iter().any(|finding| finding.severity == Severity::Error);
-        let is_stale = |files: &Files, former: &Former<'_>| {
-            let is_rendered = || files.get(&repository::joined(former.folder, "plan.yaml")).is_some();
-            former.is_ours() && (is_whole || is_rendered())
-        };
-        let order = Order { repository, trees: &trees, plans: &told, is_stale: &is_stale, push: self.push.as_deref() };
-        if self.commit {
-            return commit::commit(&order);
-        }
-        if let (true, Some(branch)) = (self.check, &self.branch) {
-            for stale in commit::compare(&order)? {
-                findings.push(stale_finding(&format!("{branch}:"), &stale.path, stale.difference));
-            }
-            return Ok(Committed::Done(String::new()));
-        }
-        let mut summary = String::new();
-        for (output, files) in &trees {
-            let is_stale = |former: &Former<'_>| is_stale(files, former);
-            let root = repository.elsewhere.clone().unwrap_or_else(|| repository.root.join(output));
-            let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
-            if self.check {
-                // Findings point below the root; what lies elsewhere has only the name that the user knows.
-                let output = if repository.elsewhere.is_some() { shown.as_str() } else { output };
-                for stale in disk::compare_tree(&root, files, &is_stale)? {
-                    findings.push(stale_finding(&format!("{output}/"), &stale.path, stale.difference));
-                }
-            } else {
-                let written = disk::write_tree(&root, files, &is_stale)?;
-                let (new, gone) = (count(written.written.len(), "file"), count(written.removed.len(), "file"));
-                let _ = writeln!(summary, "wrote {new}, removed {gone}, left {} as they were in `{shown}`", written.unchanged);
-            }
-        }
-        Ok(Committed::Done(summary))
-    }
-
     fn answer(&self, findings: &[Finding]) -> Answer {
         let is_no = findings.iter().any(|finding| match self.fail_on {
             FailOn::Error => finding.severity == Severity::Error,
@@ -417,23 +241,6 @@ impl Args {
         });
         if is_no { Answer::No } else { Answer::Yes }
     }
-}
-
-fn stale_finding(folder: &str, path: &str, difference: Difference) -> Finding {
-    let message = match difference {
-        Difference::Missing => "the plan's file is not there",
-        Difference::Different => "the file is not what the manifests say now",
-        Difference::Extra => "the file belongs to no plan any more",
-    };
-    let place = Position { line: 1, column: 1 };
-    Finding::error(STALE, message)
-        .at(&format!("{folder}{path}"), place)
-        .help("run `rollout render --out` and commit what it writes, or let `rollout render --commit` do both")
-}
-
-/// What stands before a plan's name: nothing in the unnamed environment.
-fn qualifier(environment: &str) -> String {
-    if environment.is_empty() { String::new() } else { format!("{environment}:") }
 }
 
 fn nothing_found(repository: &Repository) -> Finding {
