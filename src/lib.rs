@@ -25,5 +25,6 @@ pub mod patch;
 pub mod plan;
 pub mod render;
 pub mod report;
+pub mod simulate;
 pub mod tree;
 pub mod yaml;

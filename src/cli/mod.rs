@@ -27,6 +27,7 @@ mod render;
 mod repository;
 mod schema;
 mod show;
+mod simulate;
 mod sources;
 #[cfg(feature = "agent")]
 mod status;
@@ -104,6 +105,7 @@ enum Command {
     /// Goes to a step, up or down
     #[cfg(feature = "agent")]
     Jump(ask::StepArgs),
+    Simulate(simulate::Args),
 }
 
 impl Command {
@@ -134,6 +136,7 @@ impl Command {
             Self::Retry(args) => ask::plain(args, Verb::Retry, world),
             #[cfg(feature = "agent")]
             Self::Jump(args) => ask::jump(args, world),
+            Self::Simulate(args) => simulate::run(args, world),
         }
     }
 }

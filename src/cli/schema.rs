@@ -1,11 +1,11 @@
-//! `rollout schema`: what a plan's file, `.rollout.yaml` and a JSON report may hold, for editors and validators.
+//! `rollout schema`: what a plan's file, `.rollout.yaml`, a JSON report and a file of events may hold, for editors and validators.
 
 use clap::ValueEnum;
 
 use super::{Answer, Failure, World};
-use crate::{config, plan, report};
+use crate::{config, plan, report, simulate};
 
-/// Prints the JSON schema of a plan, of `.rollout.yaml`, or of a report
+/// Prints the JSON schema of a plan, of `.rollout.yaml`, of a report, or of events
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,6 +26,8 @@ enum Subject {
     Config,
     /// What `rollout render --format json` prints
     Report,
+    /// The events of `rollout simulate`
+    Events,
 }
 
 /// Prints the schema.
@@ -34,6 +36,7 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
         Subject::Plan => plan::schema::schema(),
         Subject::Config => config::schema(),
         Subject::Report => report::json_schema(),
+        Subject::Events => simulate::schema(),
     };
     writeln!(world.stdout, "{schema:#}")?;
     Ok(Answer::Yes)

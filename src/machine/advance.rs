@@ -194,7 +194,7 @@ pub(super) fn wake_at(spec: &PlanSpec, status: &PlanStatus) -> Option<Timestamp>
     }
 }
 
-/// So many seconds later, or the end of time.
-pub(super) fn later(since: Timestamp, seconds: u32) -> Timestamp {
+/// Returns the time so many seconds later, or the end of time.
+pub fn later(since: Timestamp, seconds: u32) -> Timestamp {
     since.saturating_add(SignedDuration::from_secs(i64::from(seconds))).unwrap_or(Timestamp::MAX)
 }

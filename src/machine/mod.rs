@@ -19,6 +19,8 @@ use jiff::Timestamp;
 
 use crate::model::{Bindings, Bypass, Failure, Hold, Part, Plan, PlanSpec, PlanStatus, Purpose, Request, Stage, Verb};
 
+pub use advance::later;
+
 /// What happened.
 ///
 /// `turn` is the `PlanStatus::turn` under which the duty was begun. News of another turn is no news any more.

@@ -65,7 +65,7 @@ fn place(plan: &Plan, status: &PlanStatus) -> Option<String> {
             return Some("the Rollout, which is disabled: take `spec.disabled` out of it".to_owned());
         }
         let retry = || format!("a retry: rollout retry {} -n {}; or another release", plan.name, plan.namespace);
-        return awaits_retry(status).then(retry);
+        return (awaits_retry(status) && !status.deleted).then(retry);
     };
     let is_under_way_back = matches!(cursor.part, Part::Abort | Part::AbortFinish | Part::HandBack);
     if status.suspended.is_paused() && !is_under_way_back {

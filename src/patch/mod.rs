@@ -3,6 +3,7 @@
 //! Nothing here talks to a cluster. Inside the paths the patched object is exactly what was asked, whoever wrote what was
 //! there before; outside of them nothing is touched.
 
+mod apply;
 mod bind;
 mod difference;
 mod exact;
@@ -10,6 +11,7 @@ mod owners;
 mod pointer;
 mod values;
 
+pub use apply::apply;
 pub use bind::{Unbound, bind};
 pub use difference::{Difference, differences};
 pub use exact::exact;

@@ -16,6 +16,7 @@ mod markdown;
 pub mod summary;
 mod table;
 mod text;
+mod timeline;
 mod traffic;
 mod words;
 
@@ -36,6 +37,7 @@ pub use live::{Live, headline, live, live_json, live_list};
 pub use markdown::{Comment, LEAST_LIMIT, LIMIT, markdown, name_of, page_of};
 pub use table::table;
 pub use text::{colored, short, text};
+pub use timeline::{timeline, timeline_json};
 pub use words::{Colors, count, one_line, visible};
 
 /// A plan, and what is told about it beside its content.

@@ -25,7 +25,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("objects", &["model", "plan"]),
     ("plan", &["model", "files", "yaml", "digest"]),
     ("render", &["model", "lua", "digest"]),
-    ("report", &["model", "files", "yaml", "diff", "cases", "digest"]),
+    ("report", &["simulate", "model", "files", "yaml", "diff", "cases", "digest"]),
+    ("simulate", &["model", "yaml", "digest", "plan", "patch", "machine"]),
     ("tree", &["model", "files", "plan", "diff", "report"]),
     ("yaml", &["model"]),
 ];

@@ -463,7 +463,7 @@ fn a_deletion_restores_and_then_nothing_begins_any_more() {
             agent.at(Part::Finish, 2);
         }
         agent.tell(&Event::Deleted).work();
-        assert_eq!(agent.last().map(|last| last.1), Some(Outcome::Aborted));
+        assert_eq!((agent.last().map(|last| last.1), agent.waits_for()), (Some(Outcome::Aborted), ""));
         agent.tell(&Event::Offered(agent.changed("sha256:next", Some("next"))));
         assert!(agent.status.is_at_rest());
     }

@@ -1,0 +1,357 @@
+//! An agent in a cluster of values: the machine's duties, done at once.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::cluster::{Cluster, edited, empty, hash};
+use super::plans::{at_paths, bound, canary, is_workload, objects_of, paths, workload};
+use crate::machine::{Duty, Event, Offer, Workload, duty, next, runs_object};
+use crate::model::{Await, Bindings, Bypass, Hold, HoldCause, ObjectKey, Plan, PlanStatus, Purpose, Revision, Stage, VersionKey};
+use crate::patch;
+use crate::plan::digest;
+
+/// How the agent signs what it writes.
+pub(super) const MANAGER: &str = "rollout";
+
+type Live = BTreeMap<ObjectKey, Value>;
+
+/// What outlives the agent: the plan's object, what is recorded, and what is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Agent {
+    /// The plan's object; absent: it is deleted.
+    pub(super) object: Plan,
+    pub(super) deleted: bool,
+    pub(super) switches: (bool, bool),
+    pub(super) status: PlanStatus,
+    kept: BTreeMap<String, (Plan, Live)>,
+    /// What was there when the last release ended.
+    completed: Live,
+    /// Whether the release has just ended, and the plan's object is to be looked at again.
+    ended: bool,
+    /// When somebody else wrote an object last.
+    pub(super) written_at: BTreeMap<ObjectKey, Timestamp>,
+}
+
+/// What the agent did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Did {
+    /// Nothing: it waits.
+    Waits,
+    /// Something that nobody needs to hear of.
+    Looked,
+    /// This, in words.
+    Acted(String),
+}
+
+impl Agent {
+    pub(super) fn new(plan: Plan) -> Self {
+        Self {
+            object: plan,
+            deleted: false,
+            switches: (false, false),
+            status: PlanStatus::default(),
+            kept: BTreeMap::new(),
+            completed: Live::new(),
+            ended: false,
+            written_at: BTreeMap::new(),
+        }
+    }
+
+    /// The plan that is run.
+    pub(super) fn plan(&self) -> &Plan {
+        let captured = self.status.captured.as_ref().filter(|_| !runs_object(&self.status));
+        captured.and_then(|name| self.kept.get(name)).map_or(&self.object, |(plan, _)| plan)
+    }
+
+    fn originals(&self) -> Option<&Live> {
+        self.status.captured.as_ref().and_then(|name| self.kept.get(name)).map(|(_, live)| live)
+    }
+
+    pub(super) fn tell(&mut self, event: &Event, now: Timestamp) {
+        self.status = next(self.plan(), &self.status, event, now);
+    }
+
+    /// Looks at everything outside once more, as after a start.
+    pub(super) fn look(&mut self, cluster: &Cluster, now: Timestamp) {
+        self.ended = false;
+        let (paused, disabled) = self.switches;
+        self.tell(&Event::Suspended { paused, disabled }, now);
+        if self.deleted {
+            self.tell(&Event::Deleted, now);
+        } else {
+            let offer = self.offer(cluster);
+            self.tell(&Event::Offered(offer), now);
+        }
+    }
+
+    fn offer(&self, cluster: &Cluster) -> Offer {
+        let plan = &self.object;
+        let target = |key: &ObjectKey| {
+            let version = plan.spec.target.iter().find(|version| version.object() == key)?;
+            plan.spec.objects.get(version).map(|object| at_paths(plan, key, object))
+        };
+        let key = workload(plan);
+        let live = key.as_ref().and_then(|key| cluster.objects.get(key).map(|live| at_paths(plan, key, live)));
+        let wanted = key.as_ref().and_then(target);
+        let workload = match (&key, live) {
+            (Some(key), Some(live)) if Some(&live) == wanted.as_ref() => {
+                let manager = cluster.writers.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
+                Workload::AtTarget(Bypass { manager, at: self.written_at.get(key).copied() })
+            }
+            (_, Some(_)) => Workload::Elsewhere,
+            (_, None) => Workload::Missing,
+        };
+        let original = key.as_ref().and_then(|key| self.originals()?.get(key).map(|object| at_paths(plan, key, object)));
+        let running = self.plan();
+        let is_covered = |object: &ObjectKey| {
+            let all = paths(plan, object);
+            paths(running, object).iter().all(|path| all.contains(path))
+        };
+        Offer {
+            generation: 1,
+            digest: digest(&plan.spec),
+            release: plan.spec.release.clone(),
+            workload,
+            returns: original.is_some() && original == wanted,
+            drops: !running.spec.paths.iter().all(|entry| is_covered(&entry.object)),
+        }
+    }
+
+    /// Does what is due. With `dies`, it is killed in the middle: half of the writes are done, and nothing is recorded.
+    pub(super) fn work(&mut self, cluster: &mut Cluster, now: Timestamp, dies: bool) -> Did {
+        let plan = self.plan().clone();
+        let turn = self.status.turn;
+        match duty(&plan, &self.status) {
+            Duty::Nothing if self.ended => {
+                self.look(cluster, now);
+                Did::Looked
+            }
+            Duty::Nothing => Did::Waits,
+            Duty::Check { purpose } => {
+                let result = self.check(cluster, purpose);
+                let words = match &result {
+                    Ok(_) => "makes the checks before the first write".to_owned(),
+                    Err(hold) => format!("holds: {}", hold.message),
+                };
+                let before = self.status.cursor.clone();
+                self.record(&Event::Checked { turn, result }, now, dies);
+                if self.status.cursor == before && !dies { Did::Waits } else { Did::Acted(words) }
+            }
+            Duty::Capture { .. } => {
+                let name = digest(&self.object.spec);
+                let live = self.originals().unwrap_or(&cluster.objects).clone();
+                self.kept.insert(name.clone(), (self.object.clone(), live));
+                self.record(&Event::Captured { turn, name }, now, dies);
+                Did::Acted("keeps the plan and the live values".to_owned())
+            }
+            Duty::Play { stage, originals } => self.play(cluster, &plan, &stage, originals, now, dies),
+            Duty::Await { stage, keep, originals } => {
+                if let Some(words) = self.repair(cluster, &plan, &keep, originals, now) {
+                    return Did::Acted(words);
+                }
+                let unmet = self.unmet(cluster, &stage);
+                let before = self.status.clone();
+                self.record(&Event::Awaited { turn, unmet }, now, dies);
+                if self.status == before { Did::Waits } else { Did::Looked }
+            }
+            Duty::Assert { keep, originals } => self.repair(cluster, &plan, &keep, originals, now).map_or(Did::Waits, Did::Acted),
+            Duty::HandBack => {
+                if dies {
+                    return Did::Acted("hands back".to_owned());
+                }
+                self.completed = cluster.objects.clone();
+                self.tell(&Event::HandedBack { turn }, now);
+                self.kept.clear();
+                self.ended = true;
+                Did::Acted("hands back".to_owned())
+            }
+        }
+    }
+
+    fn record(&mut self, event: &Event, now: Timestamp, dies: bool) {
+        if !dies {
+            self.tell(event, now);
+        }
+    }
+
+    fn play(&mut self, cluster: &mut Cluster, plan: &Plan, stage: &Stage, originals: bool, now: Timestamp, dies: bool) -> Did {
+        let turn = self.status.turn;
+        let before = self.status.clone();
+        if let Err(unbound) = self.bind(cluster, plan, stage, now) {
+            self.tell(&Event::Failed { reason: unbound, permanent: false }, now);
+            return if self.status == before { Did::Waits } else { Did::Looked };
+        }
+        let count = if dies { (stage.write.len() + stage.remove.len()).div_ceil(2) } else { usize::MAX };
+        let mut words = Vec::new();
+        for version in stage.write.iter().take(count) {
+            let wanted = self.wanted(cluster, plan, version, originals);
+            let verb = if cluster.objects.contains_key(version.object()) { "writes" } else { "creates" };
+            if cluster.objects.get(version.object()) != Some(&wanted) {
+                say(&mut words, verb, &version.object().to_string());
+            }
+            cluster.write(version.object(), wanted, MANAGER, now);
+            self.written_at.remove(version.object());
+        }
+        for object in stage.remove.iter().take(count.saturating_sub(stage.write.len())) {
+            if cluster.remove(object) {
+                say(&mut words, "removes", &object.to_string());
+            }
+        }
+        if let Some(evict) = &stage.evict {
+            say(&mut words, "evicts old pods of", &evict.workload.to_string());
+        }
+        self.record(&Event::Written { turn }, now, dies);
+        Did::Acted(if words.is_empty() { "finds everything as it should be".to_owned() } else { words.join("; ") })
+    }
+
+    /// Reads late values that the stage needs. Recorded before they are written.
+    fn bind(&mut self, cluster: &Cluster, plan: &Plan, stage: &Stage, now: Timestamp) -> Result<(), String> {
+        let needs = |status: &PlanStatus| stage.write.iter().find_map(|version| bound(plan, version, &status.bindings).err());
+        if needs(&self.status).is_none() {
+            return Ok(());
+        }
+        let new = canary(plan).or_else(|| workload(plan)).and_then(|key| cluster.objects.get(&key));
+        let canary_revision = new.and_then(|object| object.pointer("/spec/template")).map(hash);
+        self.tell(&Event::Bound(Bindings { canary_revision, ..self.status.bindings.clone() }), now);
+        needs(&self.status).map_or(Ok(()), |unbound| Err(unbound.to_string()))
+    }
+
+    /// The live object after an exact write.
+    fn wanted(&self, cluster: &Cluster, plan: &Plan, version: &VersionKey, originals: bool) -> Value {
+        let key = version.object();
+        let of_plan = bound(plan, version, &self.status.bindings).unwrap_or_default();
+        let is_original = originals && plan.spec.baseline.contains(version);
+        let captured = self.originals().filter(|_| is_original).and_then(|live| live.get(key));
+        let wanted = captured.unwrap_or(&of_plan);
+        match cluster.objects.get(key) {
+            Some(live) => patch::apply(live, &at_paths(plan, key, wanted)),
+            None => wanted.clone(),
+        }
+    }
+
+    /// Puts back what somebody else changed.
+    fn repair(&mut self, cluster: &mut Cluster, plan: &Plan, keep: &Stage, originals: bool, now: Timestamp) -> Option<String> {
+        let mut words = Vec::new();
+        for version in &keep.write {
+            let wanted = self.wanted(cluster, plan, version, originals);
+            if cluster.objects.get(version.object()) != Some(&wanted) {
+                let who = cluster.writers.get(version.object()).filter(|who| *who != MANAGER);
+                let who = who.map_or_else(|| "was gone".to_owned(), |who| format!("`{who}` had changed"));
+                say(&mut words, "puts back", &format!("{}, which {who}", version.object()));
+                cluster.write(version.object(), wanted, MANAGER, now);
+                self.written_at.remove(version.object());
+            }
+        }
+        for object in &keep.remove {
+            if cluster.remove(object) {
+                say(&mut words, "removes", &object.to_string());
+            }
+        }
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+
+    fn check(&self, cluster: &Cluster, purpose: Purpose) -> Result<Bindings, Hold> {
+        let plan = &self.object;
+        if purpose == Purpose::Release {
+            for entry in &plan.spec.paths {
+                self.begins(cluster, plan, &entry.object)?;
+            }
+        }
+        let live = workload(plan).and_then(|key| cluster.objects.get(&key));
+        let number = |pointer: &str| live.and_then(|live| live.pointer(pointer)).and_then(Value::as_u64);
+        let template = live.filter(|live| is_workload(live)).and_then(|live| live.pointer("/spec/template"));
+        Ok(Bindings {
+            stable_revision: template.map(hash).filter(|_| purpose == Purpose::Release),
+            canary_revision: None,
+            replicas: number("/spec/replicas").and_then(|replicas| u32::try_from(replicas).ok()),
+            workload_uid: None,
+        })
+    }
+
+    /// Whether an object is what the plan begins with, or what the last release ended with.
+    fn begins(&self, cluster: &Cluster, plan: &Plan, key: &ObjectKey) -> Result<(), Hold> {
+        let live = cluster.objects.get(key);
+        let of_plan = objects_of(plan, &plan.spec.baseline);
+        let at = |object: Option<&Value>| object.map(|object| at_paths(plan, key, object));
+        if at(live) == at(of_plan.get(key)) || (!self.completed.is_empty() && at(live) == at(self.completed.get(key))) {
+            return Ok(());
+        }
+        let nothing = empty();
+        let found = patch::differences(live.unwrap_or(&nothing), of_plan.get(key).unwrap_or(&nothing), &paths(plan, key));
+        let place = found.first().map_or_else(String::new, |difference| format!(" at `{}`", difference.pointer));
+        let writer = cluster.writers.get(key).map_or_else(String::new, |who| format!(", which `{who}` wrote"));
+        let message = format!("{key} is not what the plan begins with{place}{writer}; put it back, or render the plan again");
+        Err(Hold { cause: HoldCause::Differs, message })
+    }
+
+    /// What a stage waits for and does not find, in words.
+    fn unmet(&self, cluster: &Cluster, stage: &Stage) -> Vec<String> {
+        stage.awaits.iter().filter_map(|wait| self.missing(cluster, wait)).collect()
+    }
+
+    fn missing(&self, cluster: &Cluster, wait: &Await) -> Option<String> {
+        match wait {
+            Await::PodsReady { workload, revision, count } => {
+                let (wanted, ready) = match revision {
+                    Revision::Canary => cluster.newest(workload),
+                    Revision::Stable => {
+                        let stable = self.status.bindings.stable_revision.as_ref();
+                        let ready = cluster.pods(workload).filter(|(hash, _)| Some(*hash) == stable).map(|(_, pods)| pods.ready).sum();
+                        (ready, ready)
+                    }
+                };
+                let wanted = count.unwrap_or(wanted);
+                (ready < wanted).then(|| format!("{ready} of {wanted} new pods of {workload} are ready"))
+            }
+            Await::Available { workload } => {
+                let (wanted, ready) = cluster.newest(workload);
+                let is_available = cluster.is_settled(workload) && ready >= wanted;
+                (!is_available).then(|| format!("{ready} of {wanted} pods of {workload} are new and available"))
+            }
+            Await::Endpoints { service, at_least } => {
+                let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.kind().split('.').next() == Some("Service");
+                let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
+                let ready: u32 = object.map(|object| cluster.behind(object).iter().map(|(_, pods)| pods.ready).sum()).unwrap_or_default();
+                (ready < *at_least).then(|| format!("Service/{service} has {ready} of {at_least} ready endpoints"))
+            }
+            Await::Condition { object, kind, .. } => (!cluster.objects.contains_key(object)).then(|| format!("{object} to say `{kind}`")),
+            Await::Gone { object } => cluster.objects.contains_key(object).then(|| format!("{object} to be gone")),
+            Await::Grace(_) => None,
+        }
+    }
+
+    /// Somebody else writes.
+    pub(super) fn foreign(
+        &mut self,
+        cluster: &mut Cluster,
+        key: &ObjectKey,
+        edit: Option<(&str, Option<Value>)>,
+        who: &str,
+        now: Timestamp,
+    ) -> bool {
+        self.written_at.insert(key.clone(), now);
+        match edit {
+            None => cluster.remove(key),
+            Some((pointer, value)) => {
+                let Some(object) = cluster.objects.get(key) else { return false };
+                let object = edited(object, pointer, value);
+                let is_new = cluster.objects.get(key) != Some(&object);
+                cluster.write(key, object, who, now);
+                is_new
+            }
+        }
+    }
+}
+
+/// Adds an object to a list of words with one verb.
+fn say(words: &mut Vec<String>, verb: &str, object: &str) {
+    match words.last_mut().filter(|last| last.starts_with(verb)) {
+        Some(last) => {
+            last.push_str(", ");
+            last.push_str(object);
+        }
+        None => words.push(format!("{verb} {object}")),
+    }
+}
