@@ -118,8 +118,9 @@ mod tests {
         prop::sample::select(vec!["a", "b", "c/d", "e~f", "~1"]).prop_map(str::to_owned)
     }
 
+    /// Objects as an API server holds them: it knows no null.
     fn value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![Just(json!(1)), Just(json!("x")), Just(json!([1, {"a": 2}])), Just(json!({})), Just(Value::Null)];
+        let leaf = prop_oneof![Just(json!(1)), Just(json!("x")), Just(json!([1, {"a": 2}])), Just(json!({}))];
         leaf.prop_recursive(4, 24, 4, |inner| {
             prop::collection::btree_map(key(), inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect::<Map<_, _>>()))
         })

@@ -306,9 +306,10 @@ impl Pods {
 }
 
 impl Impact {
-    /// `1 release in 2 steps, 2 of them on approval, changes 4 objects`, `no rollout changes`.
+    /// `1 release in 2 steps, 2 of them on approval, changes 4 objects`, `no rollout changes`, `no plan could be rendered`.
     pub fn said(&self) -> String {
         let previews = match (self.releases, self.previews) {
+            (0, 0) if self.errors > 0 => return "no plan could be rendered".into(),
             (0, 0) => return "no rollout changes".into(),
             (0, previews) => return format!("no release; {}", count(previews, "preview")),
             (_, 0) => String::new(),

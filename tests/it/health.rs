@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use rollout::lua::Script;
 
-fn health(status: Value) -> (String, String) {
+fn health(status: impl Into<Value>) -> (String, String) {
     let script = Script::compile("argocd-health.lua", include_str!("../../examples/health/argocd-health.lua")).expect("it compiles");
-    let plan = json!({"metadata": {"generation": 4}, "spec": {"steps": [{}, {}, {}]}, "status": status});
+    let plan = json!({"metadata": {"generation": 4}, "spec": {"steps": [{}, {}, {}]}, "status": status.into()});
     let answer = script.call(&[("obj", &plan)]).expect("an answer").value;
     let text = |field: &str| answer[field].as_str().expect("a text").to_owned();
     (text("status"), text("message"))
