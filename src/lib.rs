@@ -6,6 +6,7 @@
 pub mod build;
 pub mod cases;
 pub mod cli;
+pub mod coexist;
 pub mod config;
 pub mod diff;
 pub mod digest;

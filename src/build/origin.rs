@@ -27,6 +27,11 @@ impl Origins {
         self.0.insert(path, origin);
     }
 
+    /// The file that people know for one that was read: what it was built from, or the file itself.
+    pub fn file_of<'p>(&'p self, path: &'p str) -> &'p str {
+        self.0.get(path).map_or(path, |origin| &origin.shown)
+    }
+
     /// The same findings, with those about a built file at what that was made from, about the object that was built.
     /// `files` are those of the repository.
     #[must_use]

@@ -15,6 +15,7 @@ mod completions;
 mod connection;
 mod crds;
 mod diff;
+mod engines;
 mod explain;
 mod function;
 mod gateways;

@@ -5,12 +5,13 @@
 //! - `documents`: the objects in files, in two passes · `sniff`, `wanted`, `skip`: what is never parsed · `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release
-//! - `originals`: what references lead to · `gateways`: scripts
+//! - `originals`: what references lead to · `gateways`: scripts · `engines`: what syncs the repository
 
 mod asked;
 mod conflicts;
 mod deadline;
 mod documents;
+mod engines;
 mod fields;
 mod gateways;
 mod lists;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 pub use asked::Asked;
 pub use documents::{Documents, read, read_asked};
+pub use engines::engines;
 pub use gateways::shipped_gateways;
 pub use originals::{originals, remarks_of};
 

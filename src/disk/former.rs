@@ -25,7 +25,7 @@ impl Former<'_> {
     /// Returns whether we wrote it: a plan, its readme or a diff, beside a `plan.yaml` of ours.
     pub fn is_ours(&self) -> bool {
         let is_our_name = self.name == PLAN
-            || self.name == "README.md"
+            || matches!(self.name, "README.md" | "argocd.txt" | "flux.txt")
             || self.name.strip_suffix(".diff").is_some_and(|stem| {
                 matches!(stem, "abort" | "abort-finish" | "abortFinish" | "finish")
                     || (!stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))

@@ -9,6 +9,14 @@ pub const CODES: &[(&str, &str)] = &[
         "The Rollout has an API version that is not known.\n\nRollouts are read as `rollouts.kruise.io/v1beta1` and `v1alpha1`.",
     ),
     (
+        "argocd-options-missing",
+        "An Argo CD Application lacks settings, and is out of sync during a release.\n\n`ServerSideApply=true`, `ApplyOutOfSyncOnly=true` and the annotation `argocd.argoproj.io/compare-options: ServerSideDiff=true` belong to the settings. The plan's `argocd.txt` has them all.",
+    ),
+    (
+        "argocd-respect-missing",
+        "An Argo CD Application hides differences and still writes them.\n\n`ignoreDifferences` alone says what is shown. With the sync option `RespectIgnoreDifferences=true` a sync leaves it alone as well.",
+    ),
+    (
         "autoscaler-several",
         "Several autoscalers scale the same workload.\n\nThey overrule each other, in a release as at any other time. Keep one.",
     ),
@@ -67,6 +75,10 @@ pub const CODES: &[(&str, &str)] = &[
         "Two objects stand in one document.\n\nWithout a line `---` between them they are one map with keys that are written twice: kubectl takes the last of each and loses the first object, and kustomize refuses the file.",
     ),
     (
+        "engine-overwrites",
+        "An engine writes what a plan changes as soon as the change is merged.\n\nThe release would be out before its first step, or every step would be taken back. Merge the plan's `flux.txt` or `argocd.txt` into the engine's object. In Argo CD `managedFieldsManagers` holds only while the agent owns a field.",
+    ),
+    (
         "field-type",
         "A field has a value of another type than it takes.\n\nKubernetes would refuse the object, or Kruise would ignore the field.",
     ),
@@ -80,6 +92,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A file was skipped because it is too large for a manifest.\n\nFiles of more than 4 MiB are not read. Split the file if it holds manifests.",
     ),
     ("file-unreadable", "The system refused to give a file.\n\nThe plans would be made without what it holds, so the answer is no."),
+    (
+        "flux-name-unanchored",
+        "A Flux Kustomization ignores paths of more objects than are meant.\n\nNames of a target are regular expressions: `shop` matches `shop-db` as well. Write `^shop$`.",
+    ),
     (
         "gateway-invalid",
         "A `gateway.yaml` says something that has no meaning.\n\nIt declares what a script can do: `role`, `paths`, `weights`, `matches`, `headerModifier`, `accepted`, `clone`, `limits`.",
@@ -99,6 +115,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("header-name", "A header's name is not one that HTTP allows.\n\nNames are letters, digits and some marks, without spaces and colons."),
     ("header-value", "A header's value is not one that HTTP allows.\n\nValues have no control characters and no line ends."),
     (
+        "ignore-by-index",
+        "An engine is told to ignore an item of a list.\n\nA step adds and removes items, and Argo CD and Flux take most lists of gateway objects as a whole. Ignore the whole list.",
+    ),
+    (
         "kustomization-remote",
         "A kustomization names something on the network, and builds have none.\n\nWhat is reviewed has to be what is in the repository. Copy it there, or build before: `kustomize build … | rollout render -`.",
     ),
@@ -107,6 +127,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A Rollout lies beside a kustomization that does not list it.\n\nThe kustomization is what is deployed, so the file is not read. List it under `resources`.",
     ),
     ("kustomization-unreadable", "A kustomization is no YAML.\n\nThe place is where reading stopped."),
+    (
+        "manifest-leaves-sync",
+        "A manifest leaves the folder that an engine syncs, and the engine deletes the live object.\n\nFirst merge the annotation that forbids it (`kustomize.toolkit.fluxcd.io/prune: disabled` for Flux, `argocd.argoproj.io/sync-options: Prune=false` for Argo CD), let it sync, and then move the manifest.",
+    ),
     (
         "match-empty",
         "A match has no condition.\n\nIt would match every request. Write a header, a query parameter or a path, or take the match out.",
@@ -150,6 +174,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "plan-large",
         "The plan is so large that `kubectl apply` without `--server-side` fails.\n\nThe plan asks Argo CD for server-side apply by itself. The message names the largest object.",
+    ),
+    (
+        "plan-not-synced",
+        "The engine of this repository does not sync the plan.\n\nThe agent never sees it then. Let `output` lie in a folder that is synced, add the folder to the engine, or apply plans by other means.",
     ),
     (
         "plan-stale",

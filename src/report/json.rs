@@ -4,10 +4,12 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::coexist::Coexistence;
 use crate::diff::{Change, ObjectDiff};
 use crate::model::{Finding, Gate, Replicas};
 
 use super::Transition;
+use super::coexist::JsonCoexistence;
 use super::summary::{self, ImageChange, Impact, Release, Row, Share};
 
 /// The format's version. A field that goes or changes its meaning makes a new one; new fields do not.
@@ -49,6 +51,8 @@ pub struct JsonPlan {
     rows: Vec<JsonRow>,
     /// What changes on the way from each state to the next, then on the way back from the last step.
     transitions: Vec<JsonTransition>,
+    /// How the plan and the engines that sync the repository get along.
+    coexist: JsonCoexistence,
     /// The plan itself, a `RolloutPlan`.
     plan: Value,
 }
@@ -134,7 +138,7 @@ pub fn json(plans: Vec<JsonPlan>, releases: &[Release], findings: &[Finding]) ->
 }
 
 /// A plan's part of the report. `plan` is the plan as a value.
-pub fn json_plan(release: &Release, transitions: Vec<Transition>, plan: Value) -> JsonPlan {
+pub fn json_plan(release: &Release, transitions: Vec<Transition>, plan: Value, coexistence: &Coexistence) -> JsonPlan {
     let transition = |Transition { from, to, diffs }| JsonTransition { from, to, objects: diffs };
     JsonPlan {
         environment: release.environment.clone(),
@@ -146,6 +150,7 @@ pub fn json_plan(release: &Release, transitions: Vec<Transition>, plan: Value) -
         images: release.images.clone(),
         rows: release.rows.iter().map(row).collect(),
         transitions: transitions.into_iter().map(transition).collect(),
+        coexist: JsonCoexistence::of(coexistence),
         plan,
     }
 }

@@ -4,6 +4,7 @@
 
 mod cases;
 pub mod codes;
+mod coexist;
 mod failure;
 mod findings;
 mod fold;
@@ -26,6 +27,7 @@ use crate::diff::ObjectDiff;
 use crate::model::Plan;
 
 pub use cases::{cases, cases_json};
+pub use coexist::coexistence;
 pub use failure::failure;
 pub use findings::{findings, sum};
 pub use fold::{Body, ObjectChange, Repeats, Varying, Way};

@@ -13,6 +13,7 @@ use crate::plan::{self, manifests};
 use crate::report::summary::Part;
 use crate::report::{self, Transition};
 
+mod engines;
 mod readme;
 
 /// Why a plan has no place in the tree.
@@ -52,6 +53,9 @@ pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, Tree
     let mut add = |name: &str, text: String| files.insert(format!("{directory}/{name}"), text.into_bytes());
     add("plan.yaml", plan::to_text(plan));
     add("README.md", readme::readme(plan));
+    for (name, text) in engines::files(plan) {
+        add(name, text);
+    }
     for (part, transition) in parts(plan).zip(&transitions) {
         add(&file_name(part), diff::unified(&transition.diffs));
     }
@@ -125,7 +129,8 @@ mod tests {
         let paths: Vec<&str> = files.iter().map(|(path, _)| path).collect();
         assert_eq!(
             paths,
-            ["1.diff", "2.diff", "README.md", "abort.diff", "finish.diff", "plan.yaml"].map(|name| format!("rollouts/prod/shop/{name}"))
+            ["1.diff", "2.diff", "README.md", "abort.diff", "argocd.txt", "finish.diff", "flux.txt", "plan.yaml"]
+                .map(|name| format!("rollouts/prod/shop/{name}"))
         );
         assert_eq!(from_text(files.get("rollouts/prod/shop/plan.yaml").expect("a plan")).expect("a plan"), plan);
     }

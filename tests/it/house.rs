@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const IMPORTS: &[(&str, &[&str])] = &[
     ("build", &["model", "files", "yaml", "config"]),
     ("cases", &["model", "files", "yaml", "lua", "discover", "render", "diff"]),
+    ("coexist", &["model"]),
     ("config", &["model", "files", "yaml"]),
     ("diff", &["model", "yaml"]),
     ("digest", &[]),
@@ -25,9 +26,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("objects", &["model", "plan"]),
     ("plan", &["model", "files", "yaml", "digest"]),
     ("render", &["model", "lua", "digest"]),
-    ("report", &["simulate", "model", "files", "yaml", "diff", "cases", "digest"]),
+    ("report", &["simulate", "coexist", "model", "files", "yaml", "diff", "cases", "digest"]),
     ("simulate", &["model", "yaml", "digest", "plan", "patch", "machine"]),
-    ("tree", &["model", "files", "plan", "diff", "report"]),
+    ("tree", &["coexist", "yaml", "model", "files", "plan", "diff", "report"]),
     ("yaml", &["model"]),
 ];
 

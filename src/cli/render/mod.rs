@@ -8,6 +8,7 @@ use clap::ValueEnum;
 
 use self::settle::STALE;
 use super::commit::Committed;
+use super::engines::Engines;
 use super::plans::{self, Selection};
 use super::repository::{self, Destination, Question, Repository};
 use super::sources::Sources;
@@ -144,10 +145,14 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     args.check_selection(&repository)?;
     let colors = world.stdout_colors;
     let (mut reports, mut findings) = progress::during(world, |progress| {
-        let (reports, found) = plans::plans(&repository, &selection, progress, |catalog, plan| args.report(catalog, &plan, colors));
+        let engines = Engines::of(&repository);
+        let (mut reports, found) = plans::plans(&repository, &selection, progress, |catalog, plan| {
+            args.report(catalog, &plan, &engines.check(catalog, &plan), colors)
+        });
         let mut findings = repository.findings.clone();
         findings.extend_from_slice(&repository.head.findings);
         findings.extend(found);
+        findings.extend(reports.iter_mut().flat_map(|report| std::mem::take(&mut report.findings)));
         (reports, findings)
     });
     repository.tell_what_was_not_read(&mut findings);

@@ -6,6 +6,7 @@ use super::{Args, Format};
 use crate::cli::commit::{self, Told};
 use crate::cli::repository::Repository;
 use crate::cli::{Failure, World};
+use crate::coexist::Coexistence;
 use crate::files::Files;
 use crate::model::{Catalog, Finding, Plan};
 use crate::plan;
@@ -28,11 +29,13 @@ pub(super) struct Reported<'a> {
     pub(super) files: Result<Files, TreeError>,
     /// What a commit tells about it.
     pub(super) told: Told,
+    /// How the plan gets along with the engines of the repository.
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Args {
     /// Computes only what will be shown and written.
-    pub(super) fn report<'a>(&self, catalog: &'a Catalog, plan: &Plan, colors: Colors) -> Reported<'a> {
+    pub(super) fn report<'a>(&self, catalog: &'a Catalog, plan: &Plan, coexistence: &Coexistence, colors: Colors) -> Reported<'a> {
         let folder = tree::directory(&catalog.output, &catalog.environment, plan).unwrap_or_default();
         let digest = plan::digest(&plan.spec);
         let mut report = PlanReport {
@@ -49,6 +52,7 @@ impl Args {
             Format::Text => {
                 report.transitions = tree::transitions(plan);
                 text = report::text(report, colors);
+                text.push_str(&report::coexistence(coexistence, colors));
             }
             Format::Html => {
                 report.transitions = tree::transitions(plan);
@@ -56,7 +60,7 @@ impl Args {
             }
             Format::Json => {
                 let told = summary::release(report);
-                document = Some(report::json_plan(&told, tree::transitions(plan), plan::document(plan)));
+                document = Some(report::json_plan(&told, tree::transitions(plan), plan::document(plan), coexistence));
                 release = Some(told);
             }
             Format::Yaml => text = plan::to_text(plan),
@@ -74,7 +78,7 @@ impl Args {
         let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
         // A thousand of them wait for the last to be made.
         text.shrink_to_fit();
-        Reported { catalog, text, document, html, release, files, told }
+        Reported { catalog, text, document, html, release, files, told, findings: coexistence.findings.clone() }
     }
 
     /// Prints all plans in their order.
