@@ -19,13 +19,13 @@ fn changed() -> Ground {
     ground
 }
 
-const FILES: &str = "rollouts/demo/shop/1.diff\nrollouts/demo/shop/2.diff\nrollouts/demo/shop/README.md\nrollouts/demo/shop/abort.diff\nrollouts/demo/shop/finish.diff\nrollouts/demo/shop/plan.yaml";
+const FILES: &str = "rollouts/demo/shop/1.diff\nrollouts/demo/shop/2.diff\nrollouts/demo/shop/README.md\nrollouts/demo/shop/abort.diff\nrollouts/demo/shop/argocd.txt\nrollouts/demo/shop/finish.diff\nrollouts/demo/shop/flux.txt\nrollouts/demo/shop/plan.yaml";
 
 #[test]
 fn plans_are_committed_to_the_branch_that_is_checked_out_and_its_files_follow() {
     let ground = changed();
     let source = ground.git("clone", "rev-parse HEAD");
-    let said = ground.rollout("clone", "render --commit").exits(0).tells("to `change`: wrote 6 files, removed 0 files");
+    let said = ground.rollout("clone", "render --commit").exits(0).tells("to `change`: wrote 8 files, removed 0 files");
     assert_eq!(ground.git("clone", "rev-parse HEAD"), said.commit());
     assert_eq!(ground.git("clone", "rev-parse HEAD^"), source);
     assert_eq!(ground.git("clone", "diff --name-only HEAD^ HEAD"), FILES);
@@ -109,7 +109,7 @@ fn a_branch_of_plans_begins_with_no_parent_and_touches_neither_files_nor_index()
     ground.git("clone", "add notes.txt");
     let before = (ground.git("clone", "status --porcelain"), fs::read(ground.path("clone/.git/index")).unwrap());
     let head = ground.git("clone", "rev-parse HEAD");
-    let said = ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("to `rollouts`: wrote 6 files");
+    let said = ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("to `rollouts`: wrote 8 files");
     assert_eq!((ground.git("clone", "status --porcelain"), fs::read(ground.path("clone/.git/index")).unwrap()), before);
     assert_eq!(ground.git("clone", "rev-parse HEAD"), head);
     assert_eq!(ground.git("clone", "rev-list rollouts"), said.commit());
@@ -143,7 +143,7 @@ fn plans_of_rollouts_that_are_gone_are_removed_and_all_else_on_the_branch_is_kep
     let ground = changed();
     ground.app("clone", "web", "1");
     ground.commit("clone", "web");
-    ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("wrote 12 files");
+    ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("wrote 16 files");
     // Somebody adds files of their own on the branch.
     ground.git("clone", "worktree add -q ../plans rollouts");
     ground.write("plans/rollouts/kustomization.yaml", "resources: []\n");
@@ -152,7 +152,7 @@ fn plans_of_rollouts_that_are_gone_are_removed_and_all_else_on_the_branch_is_kep
     ground.git("clone", "worktree remove ../plans");
     fs::remove_dir_all(ground.path("clone/deploy/web")).unwrap();
     ground.commit("clone", "no-web");
-    ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("wrote 0 files, removed 6 files");
+    ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("wrote 0 files, removed 8 files");
     let files = ground.git("clone", "ls-tree -r --name-only rollouts");
     assert_eq!(
         files,
@@ -170,7 +170,7 @@ fn plans_that_were_not_asked_for_stay() {
     let ground = changed();
     ground.app("clone", "web", "1");
     ground.commit("clone", "web");
-    ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("wrote 12 files");
+    ground.rollout("clone", "render --commit --branch rollouts").exits(0).tells("wrote 16 files");
     ground.app("clone", "shop", "3");
     ground.app("clone", "web", "3");
     ground.commit("clone", "third");

@@ -11,6 +11,7 @@
 mod arguments;
 mod build;
 mod changed;
+mod coexist;
 mod commands;
 mod commit;
 mod disk;
