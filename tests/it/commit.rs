@@ -238,7 +238,7 @@ fn an_output_folder_in_another_one_keeps_its_plans() {
     let environments = "- {name: all, path: deploy/shop}\n- {name: web, path: deploy/web, output: rollouts/more}\n";
     ground.write("clone/.rollout.yaml", &format!("environments:\n{environments}"));
     ground.commit("clone", "environments");
-    ground.rollout("clone", "render --commit").exits(0).tells("wrote 12 files, removed 0 files");
+    ground.rollout("clone", "render --commit").exits(0).tells("wrote 16 files, removed 0 files");
     assert!(ground.git("clone", "ls-files").contains("rollouts/more/web/demo/web/plan.yaml"));
     ground.rollout("clone", "render --commit").exits(0).tells("nothing to commit");
     assert_eq!(ground.git("clone", "status --porcelain"), "");
