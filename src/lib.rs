@@ -3,6 +3,8 @@
 //! Between reading a repository and writing the answer everything is a pure function of values; only `disk`, `git`, `build`
 //! and `cli` touch the world. Imports point one way; `tests/it/house.rs` holds the table.
 
+#[cfg(feature = "agent")]
+pub mod agent;
 pub mod build;
 pub mod cases;
 pub mod cli;

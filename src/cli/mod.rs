@@ -4,6 +4,8 @@
 //! To add one: a file here, a line in `Command`, a line in `Command::run`, a transcript in `tests/cmd`.
 #![expect(clippy::disallowed_methods, reason = "the command line is one of the rooms that touch the world")]
 
+#[cfg(feature = "agent")]
+mod agent;
 mod answer;
 #[cfg(feature = "agent")]
 mod ask;
@@ -74,6 +76,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "agent")]
+    Agent(agent::Args),
     Completions(completions::Args),
     Crds(crds::Args),
     Diff(diff::Args),
@@ -112,6 +116,8 @@ enum Command {
 impl Command {
     fn run(&self, world: &mut World<'_>) -> Result<Answer, Failure> {
         match self {
+            #[cfg(feature = "agent")]
+            Self::Agent(args) => agent::run(args, world),
             Self::Completions(args) => completions::run(args, world),
             Self::Crds(args) => crds::run(args, world),
             Self::Diff(args) => diff::run(args, world),

@@ -3,6 +3,8 @@
 //! The types are `RolloutPlan.status`, field for field. Unknown fields are read over, so that an older agent can read
 //! what a newer one wrote. What changes them is `machine`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +66,9 @@ pub struct PlanStatus {
     /// How the last release ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<Last>,
+    /// Digests of what stood at each path of each object when the last release ended, whichever way.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settled: BTreeMap<ObjectKey, BTreeMap<String, String>>,
     /// What metric gates measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measurements: Vec<Value>,

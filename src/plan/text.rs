@@ -110,6 +110,11 @@ pub fn from_text(bytes: &[u8]) -> Result<Plan, PlanError> {
     from_document(&only_document(text)?)
 }
 
+/// Returns the plan that an object of the API server holds.
+pub fn from_value(value: Value) -> Result<Plan, PlanError> {
+    from_document(&yaml::Document { value, places: crate::model::Places::default(), remarks: Vec::new() })
+}
+
 /// A plan as it is written. The order of the fields is the order of the text.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -253,6 +258,15 @@ mod tests {
         let text = to_text(&plan);
         assert_eq!(from_text(text.as_bytes()).expect("a plan"), plan);
         assert_eq!(to_text(&from_text(text.as_bytes()).expect("a plan")), text);
+    }
+
+    #[test]
+    fn a_plan_comes_back_from_what_the_api_server_gives() {
+        let mut object = super::document(&fixture());
+        object["metadata"]["managedFields"] = serde_json::json!([{"manager": "kubectl"}]);
+        object["metadata"]["resourceVersion"] = "7".into();
+        object["status"] = serde_json::json!({"phase": "Gated"});
+        assert_eq!(super::from_value(object).expect("a plan"), fixture());
     }
 
     #[test]

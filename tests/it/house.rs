@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A room, and the rooms that it may import. A new room gets a line here.
 const IMPORTS: &[(&str, &[&str])] = &[
+    ("agent", &["model", "plan", "patch", "machine", "kruise_status", "digest"]),
     ("build", &["model", "files", "yaml", "config"]),
     ("cases", &["model", "files", "yaml", "lua", "discover", "render", "diff"]),
     ("coexist", &["model"]),
@@ -39,9 +40,12 @@ const ABOVE_ALL: &[&str] = &["cli", "lib", "main"];
 const OWNED: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["report"]),
     ("clap", &["cli"]),
+    ("flate2", &["agent"]),
     ("full_moon", &["lua"]),
     ("git2", &["git"]),
     ("ignore", &["disk"]),
+    ("k8s_openapi", &["agent"]),
+    ("kube", &["agent"]),
     ("libyaml_safer", &["yaml"]),
     ("maud", &["report"]),
     ("mlua", &["lua"]),
@@ -49,6 +53,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("sha2", &["digest"]),
     ("similar", &["diff"]),
     ("tempfile", &["build", "disk"]),
+    ("tokio", &["agent"]),
     ("walkdir", &["disk"]),
 ];
 

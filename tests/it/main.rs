@@ -8,6 +8,8 @@
     reason = "tests stand outside of the rooms, and one that cannot go on has failed"
 )]
 
+#[cfg(feature = "agent")]
+mod agent;
 mod arguments;
 mod build;
 mod changed;

@@ -1,0 +1,452 @@
+//! One plan, attended to: what is recorded and what stands in the cluster go into the machine, its duty comes out.
+//!
+//! The state is recorded before its duty is done. Whoever comes back reads the state, and does the duty again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::api::Mode;
+use super::capture::{self, Captured};
+use super::claims::PlanKey;
+use super::commands;
+use super::events::{self, Kind};
+use super::fights::Fights;
+use super::hand_back;
+use super::objects::{Objects, Unresolved};
+use super::offer;
+use super::record;
+use super::served::Resource;
+use super::shared::{Interest, Shared};
+use super::tidings;
+use super::trouble::Trouble;
+use super::write::is_terminating;
+use crate::kruise_status::{self, Seen};
+use crate::machine::{self, Event};
+use crate::model::{Bindings, LateValue, Part, Phase, Plan, PlanStatus};
+use crate::plan::{API_VERSION, KIND, digest, from_value};
+
+/// What to do with a plan after a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// There is nothing to do until the plan or its Rollout changes.
+    Rest,
+    /// Look again after so long, or when something happens.
+    Wait(Duration),
+}
+
+/// The longest time between two looks at a release that waits: watches tell sooner, where there are any.
+const LOOK: Duration = Duration::from_mins(1);
+
+/// One plan, attended to.
+pub(super) struct Attendance {
+    pub(super) shared: Arc<Shared>,
+    pub(super) key: PlanKey,
+    pub(super) address: String,
+    /// The object without spec and status.
+    pub(super) object: Value,
+    /// The object's own plan.
+    pub(super) own: Result<Arc<Plan>, String>,
+    pub(super) own_digest: String,
+    pub(super) status: PlanStatus,
+    /// The plan that runs, under the name by which it is kept.
+    pub(super) running: Option<(String, Arc<Captured>)>,
+    pub(super) rollout: Option<Value>,
+    objects: Option<(String, Arc<Objects>)>,
+    pub(super) fights: Fights,
+    failures: u32,
+    told_problem: Option<String>,
+}
+
+/// Where plans are.
+pub(super) fn plans() -> Resource {
+    Resource::known(API_VERSION, KIND, "rolloutplans")
+}
+
+impl Attendance {
+    /// Attends to the plan of that key.
+    pub(super) fn new(shared: Arc<Shared>, key: PlanKey) -> Self {
+        let address = plans().one(&key.namespace, &key.name);
+        Self {
+            shared,
+            key,
+            address,
+            object: Value::Null,
+            own: Err(String::new()),
+            own_digest: String::new(),
+            status: PlanStatus::default(),
+            running: None,
+            rollout: None,
+            objects: None,
+            fights: Fights::default(),
+            failures: 0,
+            told_problem: None,
+        }
+    }
+
+    /// Reads the plan and enters what it claims. Returns whether it exists.
+    pub(super) async fn look(&mut self) -> Result<bool, Trouble> {
+        let Some(mut object) = self.shared.api.get(&self.address).await? else {
+            self.shared.claims.release(&self.key);
+            self.shared.interests.clear(&self.key);
+            self.shared.interests.release(&self.key.namespace);
+            self.shared.metrics.changed_phase(Some(&self.phase()).filter(|_| self.object.is_object()).map(String::as_str), None);
+            return Ok(false);
+        };
+        let known = self.object.is_object().then(|| self.phase());
+        let status = record::read(&object);
+        if let Ok(status) = &status {
+            self.status = status.clone();
+        }
+        let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
+        let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
+        if !spec_is_known || annotated(&self.object) != annotated(&object) {
+            self.own = from_value(object.clone()).map(Arc::new).map_err(|error| error.to_string());
+            self.own_digest = self.own.as_ref().map(|plan| digest(&plan.spec)).unwrap_or_default();
+        }
+        if let Err(problem) = status {
+            self.own = Err(problem);
+        }
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("spec");
+            fields.remove("status");
+            fields.insert("apiVersion".into(), json!(API_VERSION));
+            fields.insert("kind".into(), json!(KIND));
+        }
+        self.object = object;
+        self.shared.metrics.changed_phase(known.as_deref(), Some(&self.phase()));
+        self.load().await?;
+        if !self.status.claims.is_empty()
+            && let Some(plan) = self.plan()
+            && let Ok(objects) = self.objects(&plan).await
+        {
+            self.shared.claims.enter(&self.key, &objects);
+        }
+        Ok(true)
+    }
+
+    /// Does all that can be done now.
+    pub(super) async fn pass(&mut self, interrupted: impl Fn() -> bool) -> Result<Next, Trouble> {
+        if !self.look().await? {
+            return Ok(Next::Rest);
+        }
+        let Some(plan) = self.plan() else { return self.refuse().await };
+        self.rollout = self.read_rollout(&plan).await?;
+        let before = self.status.clone();
+        self.happenings(&plan).await?;
+        self.apply(&Event::Tick);
+        self.record(&before).await?;
+        while let Some(event) = self.duty().await? {
+            let before = self.status.clone();
+            let is_failure = matches!(event, Event::Failed { .. });
+            let is_over = matches!(event, Event::HandedBack { .. });
+            self.apply(&event);
+            if is_over && let Ok(plan) = self.own.clone() {
+                // At once, so that another release begins without a rest between.
+                self.offer(&plan).await?;
+            }
+            let is_changed = self.status != before;
+            self.record(&before).await?;
+            if is_failure {
+                self.failures += 1;
+                break;
+            }
+            self.failures = 0;
+            if !is_changed {
+                break;
+            }
+            if interrupted() {
+                return Ok(Next::Wait(Duration::ZERO));
+            }
+        }
+        if !self.publish(&plan).await? {
+            return Ok(Next::Wait(Duration::ZERO));
+        }
+        Ok(self.next())
+    }
+
+    /// Brings the Rollout's own status up to date. Returns false when a user has written it in between: what it says has to be
+    /// heard first.
+    async fn publish(&mut self, plan: &Plan) -> Result<bool, Trouble> {
+        let Some(rollout) = self.rollout.clone() else { return Ok(true) };
+        let (mut workload, mut canary) = (None, None);
+        if let Ok(objects) = self.objects(plan).await {
+            let stable = super::check::workload(plan).and_then(|version| objects.get(version.object()));
+            if let Some(target) = stable {
+                workload = target.live(&self.shared.api).await?;
+                let is_second = |other: &&super::objects::Target| other.is_companion && other.resource == target.resource;
+                if let Some(second) = objects.iter().find(is_second) {
+                    canary = second.live(&self.shared.api).await?;
+                }
+            }
+        }
+        let seen = Seen { rollout: &rollout, workload: workload.as_ref(), canary: canary.as_ref() };
+        let wanted = kruise_status::project(plan, &self.status, seen, Timestamp::now());
+        let Some(operations) = kruise_status::patch(&rollout, &wanted) else { return Ok(true) };
+        let version = rollout.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let kind = rollout.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let Some(resource) = self.shared.served.resource(&self.shared.api, version, kind).await? else { return Ok(true) };
+        let address = format!("{}/status", resource.one(&self.key.namespace, &plan.spec.rollout.name));
+        match self.shared.api.patch(&address, &operations, Mode::Real).await {
+            Ok(written) => {
+                self.rollout = Some(written);
+                Ok(true)
+            }
+            Err(Trouble::Conflict(_)) => Ok(false),
+            // The Rollout is going, or has no status of its own: nothing of the release depends on it.
+            Err(Trouble::NotFound(_)) => Ok(true),
+            Err(Trouble::Forbidden(problem) | Trouble::Refused(problem)) => {
+                tracing::warn!(plan = %self.key, problem, "the Rollout's status could not be written");
+                Ok(true)
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// The plan that goes into the machine: the one that runs, else the object's own.
+    pub(super) fn plan(&self) -> Option<Arc<Plan>> {
+        match &self.running {
+            Some((_, captured)) => Some(Arc::new(captured.plan.clone())),
+            None => self.own.as_ref().ok().cloned(),
+        }
+    }
+
+    /// The objects of a plan.
+    pub(super) async fn objects(&mut self, plan: &Plan) -> Result<Arc<Objects>, Unresolved> {
+        let digest = digest(&plan.spec);
+        if let Some((of, objects)) = &self.objects
+            && *of == digest
+        {
+            return Ok(Arc::clone(objects));
+        }
+        let objects = Arc::new(Objects::of(plan, &self.shared.api, &self.shared.served).await?);
+        self.objects = Some((digest, Arc::clone(&objects)));
+        Ok(objects)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        if let Some(plan) = self.plan() {
+            self.status = machine::next(&plan, &self.status, event, Timestamp::now());
+        }
+    }
+
+    /// Reads what is kept of the running release.
+    async fn load(&mut self) -> Result<(), Trouble> {
+        let Some(name) = self.status.captured.clone() else {
+            self.running = None;
+            return Ok(());
+        };
+        if self.running.as_ref().is_some_and(|(known, _)| *known == name) {
+            return Ok(());
+        }
+        self.running = capture::load(&self.shared.api, &self.key.namespace, &name).await?.map(|captured| (name, Arc::new(captured)));
+        Ok(())
+    }
+
+    /// A plan that cannot be used, and nothing that runs: says so, and touches nothing.
+    async fn refuse(&mut self) -> Result<Next, Trouble> {
+        let Err(problem) = self.own.clone() else { return Ok(Next::Rest) };
+        let before = self.status.clone();
+        self.status = record::unreadable(&before, offer::generation(&self.object), &problem, Timestamp::now());
+        if self.status != before {
+            self.tell(Kind::Warning, "PlanRefused", &problem).await;
+            self.write_status().await?;
+        }
+        Ok(Next::Rest)
+    }
+
+    /// Tells the machine what has happened outside.
+    async fn happenings(&mut self, plan: &Plan) -> Result<(), Trouble> {
+        let is_going = is_terminating(&self.object);
+        let rollout_is_going = self.rollout.as_ref().is_none_or(is_terminating);
+        let has_written = self.status.captured.is_some()
+            || self.status.cursor.as_ref().is_some_and(|cursor| !matches!(cursor.part, Part::Check | Part::Capture));
+        if !self.status.is_at_rest() && (is_going || (rollout_is_going && has_written)) {
+            if !self.status.deleted {
+                self.apply(&Event::Deleted);
+            }
+        } else if self.status.is_at_rest() && !is_going {
+            self.status.deleted = false;
+        }
+        if self.status.is_at_rest() && hand_back::has_finalizer(&self.object) {
+            hand_back::finalizer(&self.shared.api, &self.address, false).await?;
+        }
+        if is_going && self.status.is_at_rest() {
+            return Ok(());
+        }
+        if let Some(rollout) = &self.rollout {
+            let switches = kruise_status::commands(plan, &self.status, rollout);
+            if (switches.paused, switches.disabled) != (self.status.suspended.paused, self.status.suspended.disabled) {
+                self.apply(&Event::Suspended { paused: switches.paused, disabled: switches.disabled });
+            }
+        }
+        match self.own.clone() {
+            Ok(own) => {
+                if self.is_news() {
+                    self.offer(&own).await?;
+                }
+            }
+            Err(problem) if self.told_problem.as_ref() != Some(&problem) => {
+                self.tell(Kind::Warning, "PlanRefused", &format!("{problem}; the release that runs goes on as it was kept")).await;
+                self.told_problem = Some(problem);
+            }
+            Err(_) => {}
+        }
+        self.replicas(plan).await?;
+        self.requests(plan).await;
+        Ok(())
+    }
+
+    /// Whether the offer of the object's plan may say anything that the status does not know.
+    fn is_news(&self) -> bool {
+        let is_known = self.status.digest.as_ref() == Some(&self.own_digest)
+            && self.status.observed_generation == Some(offer::generation(&self.object));
+        let is_untouched = self.status.captured.is_none()
+            && self.status.cursor.as_ref().is_some_and(|cursor| matches!(cursor.part, Part::Check | Part::Capture));
+        let is_settled = matches!(self.status.phase, Phase::Succeeded | Phase::Aborted | Phase::Preview | Phase::Bypassed);
+        !is_known || is_untouched || (self.status.is_at_rest() && !is_settled)
+    }
+
+    async fn offer(&mut self, own: &Arc<Plan>) -> Result<(), Trouble> {
+        let objects = match self.objects(own).await {
+            Ok(objects) => Some(objects),
+            Err(Unresolved::Trouble(trouble)) => return Err(trouble),
+            // The checks say what is wrong with it.
+            Err(Unresolved::NotServed(_) | Unresolved::NotAllowed(_)) => None,
+        };
+        self.load().await?;
+        let running = self.running.as_ref().map(|(_, captured)| Arc::clone(captured));
+        let generation = offer::generation(&self.object);
+        let offer = offer::offer(&self.shared.api, own, generation, objects.as_deref(), running.as_deref()).await?;
+        self.apply(&Event::Offered(offer));
+        Ok(())
+    }
+
+    /// Where pods are a share of all, tells how many that are now.
+    async fn replicas(&mut self, plan: &Plan) -> Result<(), Trouble> {
+        let is_bound = plan.spec.bindings.iter().any(|binding| matches!(binding.value, LateValue::Replicas(_)));
+        if !is_bound || self.status.captured.is_none() {
+            return Ok(());
+        }
+        let Ok(objects) = self.objects(plan).await else { return Ok(()) };
+        let Some(target) = super::check::workload(plan).and_then(|version| objects.get(version.object())) else { return Ok(()) };
+        let Some(live) = target.live(&self.shared.api).await? else { return Ok(()) };
+        let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).and_then(|replicas| u32::try_from(replicas).ok());
+        if replicas.is_some() && replicas != self.status.bindings.replicas {
+            self.apply(&Event::Bound(Bindings { replicas, ..Bindings::default() }));
+        }
+        Ok(())
+    }
+
+    async fn requests(&mut self, plan: &Plan) {
+        match commands::annotated(&self.object, &self.status) {
+            Some(Ok(request)) => self.apply(&Event::Asked(request)),
+            Some(Err(problem)) if self.told_problem.as_ref() != Some(&problem) => {
+                self.tell(Kind::Warning, "RequestRefused", &problem).await;
+                self.told_problem = Some(problem);
+            }
+            Some(Err(_)) | None => {}
+        }
+        let asked = self.rollout.as_ref().and_then(|rollout| kruise_status::commands(plan, &self.status, rollout).asked);
+        if let Some((verb, step)) = asked {
+            self.apply(&Event::Commanded { verb, step });
+        }
+    }
+
+    /// Records the status if it has changed, and tells what is worth telling.
+    async fn record(&mut self, before: &PlanStatus) -> Result<(), Trouble> {
+        if self.status == *before {
+            return Ok(());
+        }
+        let known = format!("{:?}", before.phase);
+        self.write_status().await?;
+        self.shared.metrics.changed_phase(Some(&known), Some(&self.phase()));
+        if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
+            self.shared.metrics.ended(&format!("{:?}", last.outcome));
+        }
+        for tiding in tidings::between(before, &self.status) {
+            self.tell(tiding.kind, &tiding.reason, &tiding.message).await;
+        }
+        if self.status.is_at_rest() {
+            self.shared.claims.release(&self.key);
+            self.shared.interests.release(&self.key.namespace);
+        }
+        Ok(())
+    }
+
+    async fn write_status(&mut self) -> Result<(), Trouble> {
+        let version = self.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let written = match record::write(&self.shared.api, &self.address, &version, &self.status).await {
+            Ok(written) => written,
+            // Deleted, and nothing held it back any more.
+            Err(Trouble::NotFound(_)) => return Ok(()),
+            Err(trouble) => return Err(trouble),
+        };
+        for field in ["resourceVersion", "finalizers", "managedFields"] {
+            if let Some(value) = written.pointer(&format!("/metadata/{field}")) {
+                self.object["metadata"][field] = value.clone();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn tell(&self, kind: Kind, reason: &str, message: &str) {
+        events::tell(&self.shared.api, &self.object, kind, reason, message).await;
+        if let Some(rollout) = &self.rollout {
+            events::tell(&self.shared.api, rollout, kind, reason, message).await;
+        }
+    }
+
+    /// The plan's Rollout, in the version that has a status like ours where it is served.
+    async fn read_rollout(&mut self, plan: &Plan) -> Result<Option<Value>, Trouble> {
+        let reference = &plan.spec.rollout;
+        let group = reference.api_version.split('/').next().unwrap_or_default();
+        for version in [format!("{group}/v1beta1"), reference.api_version.clone()] {
+            if let Some(resource) = self.shared.served.resource(&self.shared.api, &version, &reference.kind).await? {
+                return self.shared.api.get(&resource.one(&self.key.namespace, &reference.name)).await;
+            }
+        }
+        Ok(None)
+    }
+
+    fn phase(&self) -> String {
+        format!("{:?}", self.status.phase)
+    }
+
+    /// When to look again, and what should wake us before.
+    fn next(&mut self) -> Next {
+        let Some(plan) = self.plan().filter(|_| !self.status.is_at_rest()) else {
+            self.shared.interests.clear(&self.key);
+            return Next::Rest;
+        };
+        self.shared.interests.set(&self.key, self.interest(&plan));
+        let mut wait = LOOK;
+        if self.failures > 0 {
+            let is_permanent = self.status.failure.as_ref().is_some_and(|failure| failure.permanent);
+            wait = if is_permanent { LOOK } else { Duration::from_millis(250) * 2_u32.pow(self.failures.min(7)) };
+        }
+        if let Some(at) = machine::wake_at(&plan, &self.status) {
+            let left = at.duration_since(Timestamp::now());
+            let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
+            // A moment later rather than a moment too early.
+            wait = wait.min(left + Duration::from_millis(5));
+        }
+        Next::Wait(wait)
+    }
+
+    fn interest(&self, plan: &Plan) -> Interest {
+        let mut interest = Interest::default();
+        interest.names.extend([plan.spec.rollout.name.clone(), plan.spec.workload.name.clone()]);
+        interest.names.extend(plan.spec.paths.iter().map(|entry| entry.object.name().to_owned()));
+        interest.resources.extend([
+            Resource::known("apps/v1", "ReplicaSet", "replicasets"),
+            Resource::known("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),
+        ]);
+        if let Some((_, objects)) = &self.objects {
+            interest.resources.extend(objects.resources());
+        }
+        interest
+    }
+}

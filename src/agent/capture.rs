@@ -1,0 +1,172 @@
+//! What is kept of a running release: its plan, and what stood at its paths before, in one ControllerRevision.
+//!
+//! With it the way back needs neither the plan's object nor git.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+use super::api::{Api, Mode, segment};
+use super::objects::{Objects, PLAN_LABEL};
+use super::trouble::Trouble;
+use super::write::Originals;
+use crate::model::Plan;
+use crate::{patch, plan as plans};
+
+/// More than any plan with its values has.
+const LONGEST: u64 = 32 * 1024 * 1024;
+
+/// A plan and the values from before its release.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Captured {
+    /// The plan that runs.
+    pub(super) plan: Plan,
+    /// What stood at its paths.
+    pub(super) originals: Originals,
+}
+
+/// The address of what is kept in a namespace.
+pub(super) fn collection(namespace: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{}/controllerrevisions", segment(namespace))
+}
+
+/// Reads the live values at the plan's paths. Those of `before` stay as they are: the release has changed them since.
+pub(super) async fn read_originals(api: &Api, objects: &Objects, before: Option<&Originals>) -> Result<Originals, Trouble> {
+    let mut originals = Originals::new();
+    for target in objects.iter().filter(|target| !target.is_companion) {
+        let Some(live) = target.live(api).await? else { continue };
+        let mut values = patch::values_at(&live, &target.paths);
+        let kept = before.and_then(|before| before.get(&target.key));
+        values.extend(kept.into_iter().flatten().map(|(path, value)| (path.clone(), value.clone())));
+        originals.insert(target.key.clone(), values);
+    }
+    for (key, values) in before.into_iter().flatten() {
+        originals.entry(key.clone()).or_insert_with(|| values.clone());
+    }
+    Ok(originals)
+}
+
+/// Keeps the plan and the values; returns the name under which they are kept. What an attempt that was cut short has left
+/// under this name is replaced: nothing was written since.
+pub(super) async fn keep(api: &Api, captured: &Captured, turn: u64) -> Result<String, Trouble> {
+    let namespace = &captured.plan.namespace;
+    let name = name_of(&captured.plan, turn);
+    let object = written(&name, captured)?;
+    for _ in 0..5 {
+        match api.create(&collection(namespace), &object, Mode::Real).await {
+            Ok(_) => return Ok(name),
+            Err(Trouble::Exists(_)) => remove(api, namespace, &name).await?,
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    Err(Trouble::Conflict(format!("the ControllerRevision `{name}` keeps coming back")))
+}
+
+/// Returns what is kept under a name; `None` if nothing is.
+pub(super) async fn load(api: &Api, namespace: &str, name: &str) -> Result<Option<Captured>, Trouble> {
+    let address = format!("{}/{}", collection(namespace), segment(name));
+    let Some(object) = api.get(&address).await? else { return Ok(None) };
+    read(&object).map(Some).map_err(|problem| Trouble::Refused(format!("the ControllerRevision `{name}` cannot be used: {problem}")))
+}
+
+/// Removes what is kept under a name.
+pub(super) async fn remove(api: &Api, namespace: &str, name: &str) -> Result<(), Trouble> {
+    let address = format!("{}/{}", collection(namespace), segment(name));
+    let Some(object) = api.get(&address).await? else { return Ok(()) };
+    let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+    api.delete(&address, uid, "Background").await
+}
+
+/// Returns the names of all that is kept for a plan.
+pub(super) async fn names(api: &Api, plan: &str, namespace: &str) -> Result<Vec<String>, Trouble> {
+    let selector = format!("&labelSelector={}", segment(&format!("{PLAN_LABEL}={}", label(plan))));
+    let all = api.list(&collection(namespace), &selector).await?;
+    let name = |object: &Value| object.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+    Ok(all.iter().filter(|object| object.pointer("/data/plan").is_some()).filter_map(name).collect())
+}
+
+/// Reads what a ControllerRevision of ours holds.
+pub(super) fn read(object: &Value) -> Result<Captured, String> {
+    let part = |field: &str| -> Result<Value, String> {
+        let packed = object.pointer("/data").and_then(|data| data.get(field)).ok_or_else(|| format!("`data.{field}` is missing"))?;
+        unpack(packed).map_err(|problem| format!("`data.{field}`: {problem}"))
+    };
+    let plan = plans::from_value(part("plan")?).map_err(|error| error.to_string())?;
+    let originals = serde_json::from_value(part("originals")?).map_err(|error| format!("`data.originals`: {error}"))?;
+    Ok(Captured { plan, originals })
+}
+
+/// The value of the label that leads from an object to its plan: the name, or its digest where it is too long.
+pub(super) fn label(plan: &str) -> String {
+    if plan.len() <= 63 {
+        return plan.to_owned();
+    }
+    crate::digest::of_bytes(plan.as_bytes()).trim_start_matches("sha256:").chars().take(63).collect()
+}
+
+/// Each turn of a plan keeps under another name, so that what is kept already stays until the new is recorded.
+fn name_of(plan: &Plan, turn: u64) -> String {
+    let name: String = plan.name.chars().take(200).collect();
+    format!("rollout-{name}-{turn}")
+}
+
+fn written(name: &str, captured: &Captured) -> Result<Value, Trouble> {
+    let packed = |value: &Value| pack(value).map_err(|error| Trouble::Refused(error.to_string()));
+    let originals = serde_json::to_value(&captured.originals).map_err(|error| Trouble::Refused(error.to_string()))?;
+    Ok(json!({
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "name": name,
+            "namespace": captured.plan.namespace,
+            "labels": {PLAN_LABEL: label(&captured.plan.name)},
+        },
+        "revision": 1,
+        "data": {"plan": packed(&plans::document(&captured.plan))?, "originals": packed(&originals)?},
+    }))
+}
+
+fn pack(value: &Value) -> std::io::Result<Value> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(value.to_string().as_bytes())?;
+    Ok(json!(ByteString(encoder.finish()?)))
+}
+
+fn unpack(packed: &Value) -> Result<Value, String> {
+    let ByteString(bytes) = serde_json::from_value(packed.clone()).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    GzDecoder::new(bytes.as_slice()).take(LONGEST).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Captured, name_of, read, written};
+    use crate::model::ObjectKey;
+    use crate::plan::fixture;
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let values = [("/spec/selector".to_owned(), Some(json!({"app": "shop"}))), ("/spec/other".to_owned(), None)];
+        let originals = [(ObjectKey::new("Service", "shop"), values.into_iter().collect())].into_iter().collect();
+        let captured = Captured { plan: fixture(), originals };
+        let object = written(&name_of(&captured.plan, 7), &captured).unwrap();
+        assert_eq!(read(&object).unwrap(), captured);
+        assert!(object.to_string().len() < 8_000);
+    }
+
+    #[test]
+    fn what_somebody_has_changed_is_refused() {
+        let captured = Captured { plan: fixture(), originals: std::collections::BTreeMap::new() };
+        let mut object = written("a", &captured).unwrap();
+        object["data"]["plan"] = json!("bm90IGd6aXA=");
+        assert!(read(&object).unwrap_err().starts_with("`data.plan`: "));
+        assert_eq!(read(&json!({})).unwrap_err(), "`data.plan` is missing");
+    }
+}

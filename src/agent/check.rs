@@ -1,0 +1,227 @@
+//! What has to be true before the first write.
+
+use futures::{FutureExt as _, future};
+use serde_json::{Value, json};
+
+use super::api::{Api, Mode, segment};
+use super::claims::{Claims, PlanKey};
+use super::objects::{Objects, Unresolved};
+use super::revisions;
+use super::settled;
+use super::trouble::Trouble;
+use super::write::Writes;
+use crate::model::{Bindings, Hold, HoldCause, LateValue, ObjectKey, Plan, PlanStatus, Purpose, VersionKey};
+use crate::patch::{Difference, differences, exact, values_at};
+use crate::plan::rights::{Right, plural, rights};
+
+/// How many rights are asked for at the same time.
+const AT_ONCE: usize = 8;
+/// How many differences are told.
+const TOLD: usize = 5;
+
+/// One plan before its first write.
+pub(super) struct Check<'a> {
+    /// The API server.
+    pub(super) api: &'a Api,
+    /// What other plans hold.
+    pub(super) claims: &'a Claims,
+    /// Which plan.
+    pub(super) key: &'a PlanKey,
+    /// The plan as it is offered.
+    pub(super) plan: &'a Plan,
+    /// Where its objects are.
+    pub(super) objects: &'a Objects,
+    /// What is recorded.
+    pub(super) status: &'a PlanStatus,
+    /// For the dry runs of the baseline.
+    pub(super) writes: &'a Writes<'a>,
+}
+
+/// What stands against the addresses of the plan's objects.
+pub(super) fn unresolved(problem: Unresolved) -> Result<Hold, Trouble> {
+    match problem {
+        Unresolved::NotServed(_) => Ok(hold(HoldCause::NotServed, problem.to_string())),
+        Unresolved::NotAllowed(_) => Ok(hold(HoldCause::Forbidden, problem.to_string())),
+        Unresolved::Trouble(trouble) => Err(trouble),
+    }
+}
+
+impl Check<'_> {
+    /// Returns late values that were read on the way, or what stands against the first write.
+    pub(super) async fn run(&self, purpose: Purpose) -> Result<Result<Bindings, Hold>, Trouble> {
+        let holds = [self.rights().await?, self.other_controller().await?, self.claims.claim(self.key, self.objects).err().map(claimed)];
+        if let Some(hold) = holds.into_iter().flatten().next() {
+            return Ok(Err(hold));
+        }
+        let is_compared = matches!(purpose, Purpose::Release | Purpose::Create);
+        if is_compared && let Some(hold) = self.start(purpose).await? {
+            self.claims.release(self.key);
+            return Ok(Err(hold));
+        }
+        let bindings = self.bindings(purpose).await?;
+        if bindings.is_err() {
+            self.claims.release(self.key);
+        }
+        Ok(bindings)
+    }
+
+    /// Live equals the baseline, or what the last release left, at every path.
+    async fn start(&self, purpose: Purpose) -> Result<Option<Hold>, Trouble> {
+        let mut wrong = Vec::new();
+        for target in self.objects.iter() {
+            let live = target.live(self.api).await?;
+            let is_workload = self.workload().is_some_and(|workload| workload.object() == &target.key);
+            let Some(live) = live else {
+                let may_be_missing = target.is_companion || (is_workload && purpose == Purpose::Create);
+                if !may_be_missing {
+                    wrong.push(format!("{} does not exist", target.key));
+                }
+                continue;
+            };
+            if target.is_companion {
+                if !self.writes.is_ours(&live) {
+                    wrong.push(format!("{} exists, and the release would make it: rename or remove it", target.key));
+                }
+                continue;
+            }
+            let versions: &[VersionKey] = if purpose == Purpose::Create { &self.plan.spec.target } else { &self.plan.spec.baseline };
+            let Some(version) = versions.iter().find(|version| *version.object() == target.key) else { continue };
+            let Some(wanted) = self.plan.spec.objects.get(version) else { continue };
+            let found = compare(self.api, target, &live, wanted).await?;
+            if found.is_empty() || settled::is_so(self.status, target, &live) {
+                continue;
+            }
+            wrong.extend(found.iter().map(|difference| format!("{}: {difference}", target.key)));
+        }
+        if wrong.is_empty() {
+            return Ok(None);
+        }
+        let more = wrong.len().saturating_sub(TOLD);
+        wrong.truncate(TOLD);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let help = "make the cluster what git said before this release, or render the plan again from what runs";
+        Ok(Some(hold(HoldCause::Differs, format!("what runs is not what the plan begins with: {}{more}; {help}", wrong.join("; ")))))
+    }
+
+    async fn rights(&self) -> Result<Option<Hold>, Trouble> {
+        let wanted = rights(self.plan);
+        let mut answers = Vec::new();
+        for some in wanted.iter().collect::<Vec<_>>().chunks(AT_ONCE) {
+            let mut asked = Vec::new();
+            for right in some {
+                asked.push(self.has(right).boxed());
+            }
+            answers.extend(future::try_join_all(asked).await?);
+        }
+        let missing: Vec<String> = answers.into_iter().flatten().collect();
+        if missing.is_empty() {
+            return Ok(None);
+        }
+        let help = "apply what `rollout manifests --plans DIR` prints";
+        Ok(Some(hold(HoldCause::Forbidden, format!("the agent may not {} in `{}`: {help}", missing.join(", "), self.key.namespace))))
+    }
+
+    /// Asks for one right; returns it in words if it is missing.
+    async fn has(&self, right: &Right) -> Result<Option<String>, Trouble> {
+        let (plain, subresource) = right.resource.split_once('/').unwrap_or((&right.resource, ""));
+        // What the API server says, not what the kind's name suggests.
+        let mut served = self.objects.iter().map(|target| &target.resource);
+        let served = served.find(|resource| resource.group() == right.group && plural(&resource.kind) == plain);
+        let resource = served.map_or(plain, |resource| resource.plural.as_str());
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {
+                "namespace": self.key.namespace, "verb": right.verb, "group": right.group, "resource": resource,
+                "subresource": subresource, "name": right.name.as_deref().unwrap_or_default(),
+            }},
+        });
+        let answer = self.api.ask("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &review).await?;
+        if answer.pointer("/status/allowed").and_then(Value::as_bool) == Some(true) {
+            return Ok(None);
+        }
+        let group = if right.group.is_empty() { String::new() } else { format!(".{}", right.group) };
+        let name = right.name.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
+        Ok(Some(format!("{} {resource}{group}{name}", right.verb)))
+    }
+
+    /// OpenKruise's own controller would work on the same Rollout.
+    async fn other_controller(&self) -> Result<Option<Hold>, Trouble> {
+        if !self.plan.spec.rollout.api_version.starts_with("rollouts.kruise.io/") {
+            return Ok(None);
+        }
+        for kind in ["mutating", "validating"] {
+            let name = format!("kruise-rollout-{kind}-webhook-configuration");
+            let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/{}", segment(&name));
+            match self.api.get(&path).await {
+                Ok(Some(_)) => {
+                    let message = format!(
+                        "OpenKruise's own controller is installed (`{name}`) and would work on the same Rollout: uninstall kruise-rollout"
+                    );
+                    return Ok(Some(hold(HoldCause::OtherController, message)));
+                }
+                Ok(None) | Err(Trouble::Forbidden(_)) => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Ok(None)
+    }
+
+    fn workload(&self) -> Option<&VersionKey> {
+        workload(self.plan)
+    }
+
+    /// What only the cluster knows, as far as it is known before the first write.
+    async fn bindings(&self, purpose: Purpose) -> Result<Result<Bindings, Hold>, Trouble> {
+        let mut bindings = Bindings::default();
+        let Some(target) = self.workload().and_then(|version| self.objects.get(version.object())) else { return Ok(Ok(bindings)) };
+        let Some(live) = target.live(self.api).await? else { return Ok(Ok(bindings)) };
+        bindings.workload_uid = live.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned);
+        let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
+        bindings.replicas = Some(u32::try_from(replicas).unwrap_or(u32::MAX));
+        let wants_revision = self.plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision);
+        if purpose == Purpose::Release && wants_revision {
+            let found = revisions::current(self.api, &self.key.namespace, &live).await?;
+            let Some(found) = found else {
+                let message = format!("{}: its controller has not said yet which revision its pods have", target.key);
+                return Ok(Err(hold(HoldCause::Differs, message)));
+            };
+            bindings.stable_revision = Some(found.hash);
+        }
+        Ok(Ok(bindings))
+    }
+}
+
+/// The workload's version in the target.
+pub(super) fn workload(plan: &Plan) -> Option<&VersionKey> {
+    let is_workload =
+        |key: &ObjectKey| key.name() == plan.spec.workload.name && key.kind().split('.').next() == Some(plan.spec.workload.kind.as_str());
+    plan.spec.target.iter().find(|version| is_workload(version.object()))
+}
+
+/// The differences between a live object and a version at the target's paths, as the API server would write the version.
+pub(super) async fn compare(api: &Api, target: &super::objects::Target, live: &Value, version: &Value) -> Result<Vec<Difference>, Trouble> {
+    let values = values_at(version, &target.paths);
+    if values_at(live, &target.paths) == values {
+        return Ok(Vec::new());
+    }
+    let meant = match api.patch(&target.address, &exact(&values, live), Mode::DryRun).await {
+        Ok(meant) => meant,
+        // Changed in between, or not to be asked: compared as written, which tells more rather than less.
+        Err(Trouble::Conflict(_) | Trouble::Forbidden(_) | Trouble::Refused(_)) => version.clone(),
+        Err(trouble) => return Err(trouble),
+    };
+    let (mut is, mut should) = (live.clone(), meant);
+    settled::forget_restart(&mut is);
+    settled::forget_restart(&mut should);
+    Ok(differences(&is, &should, &target.paths))
+}
+
+/// Something that stands against the first write.
+pub(super) fn hold(cause: HoldCause, message: String) -> Hold {
+    Hold { cause, message }
+}
+
+fn claimed(message: String) -> Hold {
+    hold(HoldCause::Claimed, message)
+}

@@ -1,0 +1,63 @@
+//! Who works on which object: in mid-release an object belongs to one plan.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use super::objects::Objects;
+
+/// A plan by namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PlanKey {
+    /// The namespace.
+    pub(super) namespace: String,
+    /// The name.
+    pub(super) name: String,
+}
+
+impl std::fmt::Display for PlanKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// What all plans of this agent hold. What is recorded in their statuses is entered before any plan asks.
+#[derive(Debug, Default)]
+pub(super) struct Claims(Mutex<BTreeMap<Object, PlanKey>>);
+
+/// Namespace, group, kind, name.
+type Object = (String, String, String, String);
+
+impl Claims {
+    /// Claims all objects for the plan, or says which one another plan holds.
+    pub(super) fn claim(&self, plan: &PlanKey, objects: &Objects) -> Result<(), String> {
+        let mut held = self.held();
+        for target in objects.iter() {
+            if let Some(holder) = held.get(&object(plan, target)).filter(|holder| *holder != plan) {
+                return Err(format!("{} belongs to the release of the plan `{}` until that is over", target.key, holder.name));
+            }
+        }
+        held.extend(objects.iter().map(|target| (object(plan, target), plan.clone())));
+        Ok(())
+    }
+
+    /// Enters what a plan holds already.
+    pub(super) fn enter(&self, plan: &PlanKey, objects: &Objects) {
+        let mut held = self.held();
+        for target in objects.iter() {
+            held.entry(object(plan, target)).or_insert_with(|| plan.clone());
+        }
+    }
+
+    /// Gives up all that the plan holds.
+    pub(super) fn release(&self, plan: &PlanKey) {
+        self.held().retain(|_, holder| holder != plan);
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, BTreeMap<Object, PlanKey>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn object(plan: &PlanKey, target: &super::objects::Target) -> Object {
+    (plan.namespace.clone(), target.resource.group().to_owned(), target.resource.kind.clone(), target.key.name().to_owned())
+}

@@ -1,0 +1,287 @@
+//! The machine's duties, done.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::api::MANAGER;
+use super::attend::Attendance;
+use super::capture::{self, Captured};
+use super::check::{self, Check};
+use super::events::Kind;
+use super::hand_back;
+use super::objects::{Objects, Unresolved};
+use super::observe::Sight;
+use super::revisions;
+use super::settled;
+use super::trouble::Trouble;
+use super::write::{Obstacle, Originals, Writes, Wrote};
+use crate::machine::{self, Duty, Event};
+use crate::model::{Await, Bindings, HoldCause, LateValue, ObjectKey, Part, Plan, Purpose, Revision, Stage, VersionKey};
+
+impl Attendance {
+    /// Does what the recorded state asks for, and returns what came of it; `None`: there is nothing to do.
+    pub(super) async fn duty(&mut self) -> Result<Option<Event>, Trouble> {
+        let Some(plan) = self.plan() else { return Ok(None) };
+        let turn = self.status.turn;
+        match machine::duty(&plan, &self.status) {
+            Duty::Nothing => Ok(None),
+            Duty::Check { purpose } => self.check(purpose).await.map(Some),
+            Duty::Capture { again } => self.capture(again).await.map(Some),
+            Duty::Play { stage, originals } => self.play(&plan, &stage, originals).await.map(Some),
+            Duty::Await { stage, keep, originals } => {
+                if let Some(failed) = self.keep(&plan, &keep, originals).await? {
+                    return Ok(Some(failed));
+                }
+                let objects = match self.objects(&plan).await {
+                    Ok(objects) => objects,
+                    Err(problem) => return unresolved(problem).map(Some),
+                };
+                let restores = self.restores();
+                let sight = Sight { api: &self.shared.api, plan: &plan, objects: &objects, bindings: &self.status.bindings, restores };
+                Ok(Some(Event::Awaited { turn, unmet: sight.unmet(&stage.awaits).await? }))
+            }
+            Duty::Assert { keep, originals } => match self.keep(&plan, &keep, originals).await? {
+                Some(failed) => Ok(Some(failed)),
+                None => Ok(Some(Event::Written { turn })),
+            },
+            Duty::HandBack => self.hand_back(&plan).await.map(Some),
+        }
+    }
+
+    async fn check(&mut self, purpose: Purpose) -> Result<Event, Trouble> {
+        let turn = self.status.turn;
+        let own = match self.own.clone() {
+            Ok(own) => own,
+            Err(problem) => return Ok(Event::Failed { reason: problem, permanent: true }),
+        };
+        if self.rollout.is_none() {
+            let message = format!("{} does not exist: apply it beside the plan", own.spec.rollout);
+            return Ok(Event::Checked { turn, result: Err(check::hold(HoldCause::Differs, message)) });
+        }
+        let objects = match self.objects(&own).await {
+            Ok(objects) => objects,
+            Err(problem) => return Ok(Event::Checked { turn, result: Err(check::unresolved(problem)?) }),
+        };
+        let bindings = self.status.bindings.clone();
+        let writes = self.writes(&own, &objects, &bindings, None);
+        let check = Check {
+            api: &self.shared.api,
+            claims: &self.shared.claims,
+            key: &self.key,
+            plan: &own,
+            objects: &objects,
+            status: &self.status,
+            writes: &writes,
+        };
+        Ok(Event::Checked { turn, result: check.run(purpose).await? })
+    }
+
+    async fn capture(&mut self, again: bool) -> Result<Event, Trouble> {
+        let own = match self.own.clone() {
+            Ok(own) => own,
+            Err(problem) => return Ok(Event::Failed { reason: problem, permanent: true }),
+        };
+        let objects = match self.objects(&own).await {
+            Ok(objects) => objects,
+            Err(problem) => return unresolved(problem),
+        };
+        hand_back::finalizer(&self.shared.api, &self.address, true).await?;
+        self.refresh_version().await?;
+        let before = self.running.as_ref().filter(|_| again).map(|(_, captured)| captured.originals.clone());
+        let originals = capture::read_originals(&self.shared.api, &objects, before.as_ref()).await?;
+        let captured = Captured { plan: (*own).clone(), originals };
+        let turn = self.status.turn;
+        let name = capture::keep(&self.shared.api, &captured, turn).await?;
+        // From here on this is the plan that runs.
+        self.running = Some((name.clone(), Arc::new(captured)));
+        Ok(Event::Captured { turn, name })
+    }
+
+    /// Our own patch of the metadata is no change that has to be looked at.
+    async fn refresh_version(&mut self) -> Result<(), Trouble> {
+        if let Some(object) = self.shared.api.get(&self.address).await? {
+            let same = object.pointer("/metadata/generation") == self.object.pointer("/metadata/generation");
+            if same && let Some(version) = object.pointer("/metadata/resourceVersion") {
+                self.object["metadata"]["resourceVersion"] = version.clone();
+            }
+        }
+        Ok(())
+    }
+
+    async fn play(&mut self, plan: &Arc<Plan>, stage: &Stage, originals: bool) -> Result<Event, Trouble> {
+        let turn = self.status.turn;
+        let objects = match self.objects(plan).await {
+            Ok(objects) => objects,
+            Err(problem) => return unresolved(problem),
+        };
+        match self.bind(plan, &objects, &stage.write).await? {
+            Bound::Known => {}
+            Bound::News(bindings) => return Ok(Event::Bound(bindings)),
+            Bound::Unknown(reason) => return Ok(Event::Failed { reason, permanent: false }),
+        }
+        let kept = self.originals(originals);
+        let writes = self.writes(plan, &objects, &self.status.bindings, kept.as_ref());
+        let mut trouble = None;
+        for version in &stage.write {
+            match writes.write(version).await {
+                Ok(_) => {}
+                Err(obstacle) => {
+                    trouble = Some(obstacle);
+                    break;
+                }
+            }
+        }
+        if trouble.is_none() {
+            for key in &stage.remove {
+                if let Err(obstacle) = writes.remove(key).await {
+                    trouble = Some(obstacle);
+                    break;
+                }
+            }
+        }
+        match trouble {
+            Some(obstacle) => failed(obstacle),
+            None if stage.evict.is_some() => {
+                let reason = "this agent cannot evict pods yet; use a newer one".to_owned();
+                Ok(Event::Failed { reason, permanent: true })
+            }
+            None => Ok(Event::Written { turn }),
+        }
+    }
+
+    /// Makes what is to stay true be so; returns an event when that fails, or is a fight.
+    async fn keep(&mut self, plan: &Arc<Plan>, keep: &Stage, originals: bool) -> Result<Option<Event>, Trouble> {
+        let objects = match self.objects(plan).await {
+            Ok(objects) => objects,
+            Err(problem) => return unresolved(problem).map(Some),
+        };
+        let kept = self.originals(originals);
+        let bindings = self.status.bindings.clone();
+        let mut repaired: Vec<(ObjectKey, Option<String>, String)> = Vec::new();
+        let mut obstacle = None;
+        {
+            let writes = self.writes(plan, &objects, &bindings, kept.as_ref());
+            for version in &keep.write {
+                match writes.write(version).await {
+                    Ok(Wrote::Same | Wrote::Gone) => {}
+                    Ok(Wrote::Created) => repaired.push((version.object().clone(), None, "it was gone".to_owned())),
+                    Ok(Wrote::Changed(differences)) => {
+                        let foreign = differences.iter().filter_map(|difference| difference.writer.as_ref());
+                        let manager = foreign.map(|writer| writer.manager.clone()).find(|manager| manager != MANAGER);
+                        let fields: Vec<String> = differences.iter().take(3).map(ToString::to_string).collect();
+                        repaired.push((version.object().clone(), manager, fields.join("; ")));
+                    }
+                    Err(found) => {
+                        obstacle = Some(found);
+                        break;
+                    }
+                }
+            }
+            for key in &keep.remove {
+                if let Err(found) = writes.remove(key).await {
+                    obstacle.get_or_insert(found);
+                }
+            }
+        }
+        let mut fight = None;
+        for (object, manager, fields) in repaired {
+            self.shared.metrics.repaired(object.kind());
+            self.tell(Kind::Warning, "Repaired", &format!("{object} was changed in mid-release, and is as the plan says again: {fields}"))
+                .await;
+            if let Some(manager) = manager {
+                fight = self.fights.note(&object, &manager, &fields, Instant::now()).or(fight);
+            }
+        }
+        if let Some(obstacle) = obstacle {
+            return failed(obstacle).map(Some);
+        }
+        Ok(fight.map(|reason| Event::Failed { reason, permanent: true }))
+    }
+
+    async fn hand_back(&mut self, plan: &Arc<Plan>) -> Result<Event, Trouble> {
+        let turn = self.status.turn;
+        match self.objects(plan).await {
+            Ok(objects) => {
+                hand_back::managed_fields(&self.shared.api, &objects).await?;
+                self.status.settled = settled::read(&self.shared.api, &objects).await?;
+            }
+            // Nothing was ever written, then.
+            Err(Unresolved::NotServed(_) | Unresolved::NotAllowed(_)) => {}
+            Err(Unresolved::Trouble(trouble)) => return Err(trouble),
+        }
+        hand_back::captures(&self.shared.api, &self.key).await?;
+        hand_back::finalizer(&self.shared.api, &self.address, false).await?;
+        self.refresh_version().await?;
+        Ok(Event::HandedBack { turn })
+    }
+
+    fn writes<'a>(&'a self, plan: &'a Plan, objects: &'a Objects, bindings: &'a Bindings, originals: Option<&'a Originals>) -> Writes<'a> {
+        let restores = self.restores();
+        Writes { api: &self.shared.api, metrics: &self.shared.metrics, plan, objects, bindings, originals, restores }
+    }
+
+    fn originals(&self, wanted: bool) -> Option<Originals> {
+        self.running.as_ref().filter(|_| wanted).map(|(_, captured)| captured.originals.clone())
+    }
+
+    fn restores(&self) -> bool {
+        self.status.cursor.as_ref().is_some_and(|cursor| matches!(cursor.part, Part::Abort | Part::AbortFinish))
+    }
+
+    /// Finds the late values that the versions need.
+    async fn bind(&self, plan: &Plan, objects: &Objects, versions: &[VersionKey]) -> Result<Bound, Trouble> {
+        let needs =
+            plan.spec.bindings.iter().any(|binding| binding.value == LateValue::CanaryRevision && versions.contains(&binding.object));
+        if !needs || self.status.bindings.canary_revision.is_some() {
+            return Ok(Bound::Known);
+        }
+        let Some(workload) = new_pods(plan) else {
+            return Ok(Bound::Unknown("no stage says which pods are the new ones".to_owned()));
+        };
+        let live = match objects.get(workload) {
+            Some(target) => target.live(&self.shared.api).await?,
+            None => None,
+        };
+        let found = match &live {
+            Some(live) => revisions::current(&self.shared.api, &self.key.namespace, live).await?,
+            None => None,
+        };
+        Ok(match found {
+            Some(found) => Bound::News(Bindings { canary_revision: Some(found.hash), ..Bindings::default() }),
+            None => Bound::Unknown(format!("{workload}: its controller has not said yet which revision its pods have")),
+        })
+    }
+}
+
+/// Whether all late values are there.
+enum Bound {
+    Known,
+    News(Bindings),
+    Unknown(String),
+}
+
+/// The workload of the new pods.
+fn new_pods(plan: &Plan) -> Option<&ObjectKey> {
+    let awaits = plan.spec.steps.iter().flat_map(|step| &step.stages).flat_map(|stage| &stage.awaits);
+    let mut awaits = awaits;
+    awaits.find_map(|wait| if let Await::PodsReady { workload, revision: Revision::Canary, .. } = wait { Some(workload) } else { None })
+}
+
+fn unresolved(problem: Unresolved) -> Result<Event, Trouble> {
+    match problem {
+        Unresolved::Trouble(trouble) => Err(trouble),
+        Unresolved::NotServed(_) | Unresolved::NotAllowed(_) => Ok(Event::Failed { reason: problem.to_string(), permanent: true }),
+    }
+}
+
+/// What passes by itself is tried again without a word; the rest is recorded.
+fn failed(obstacle: Obstacle) -> Result<Event, Trouble> {
+    let event = Event::Failed { permanent: obstacle.is_permanent(), reason: obstacle.to_string() };
+    if let Obstacle::Trouble { trouble, .. } = obstacle
+        && (trouble.is_passing() || trouble == Trouble::NotLeader)
+    {
+        return Err(trouble);
+    }
+    Ok(event)
+}

@@ -1,0 +1,37 @@
+//! The in-cluster agent: watches plans, carries them out, records where they stand.
+//!
+//! What is to be done next is `machine`'s to say; here it is done. Nothing here knows a gateway.
+
+mod api;
+mod attend;
+mod capture;
+mod check;
+mod claims;
+mod commands;
+mod duty;
+mod events;
+mod fence;
+mod fights;
+mod hand_back;
+mod health;
+mod lease;
+mod logs;
+mod metrics;
+mod objects;
+mod observe;
+mod offer;
+mod record;
+mod revisions;
+mod run;
+mod served;
+mod settled;
+mod shared;
+mod supervise;
+mod sweep;
+mod tidings;
+mod trouble;
+mod watch;
+mod write;
+
+pub use logs::{LogError, follow_logs};
+pub use run::{ElectionOptions, Options, StartError, run, run_until};

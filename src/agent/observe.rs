@@ -1,0 +1,235 @@
+//! What a stage waits for, looked at: an empty answer means that all of it holds.
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::objects::Objects;
+use super::revisions;
+use super::trouble::Trouble;
+use super::write::is_terminating;
+use crate::model::{Await, Bindings, ObjectKey, Plan, Revision};
+
+/// One plan's view of the cluster.
+pub(super) struct Sight<'a> {
+    /// The API server.
+    pub(super) api: &'a Api,
+    /// The plan that is run.
+    pub(super) plan: &'a Plan,
+    /// Where its objects are.
+    pub(super) objects: &'a Objects,
+    /// Late values.
+    pub(super) bindings: &'a Bindings,
+    /// Whether what is gone need not be waited for: on the way back.
+    pub(super) restores: bool,
+}
+
+impl Sight<'_> {
+    /// Returns what does not hold yet, in words; grace is not looked at.
+    pub(super) async fn unmet(&self, awaits: &[Await]) -> Result<Vec<String>, Trouble> {
+        let mut unmet = Vec::new();
+        for wait in awaits {
+            let missing = match wait {
+                Await::PodsReady { workload, revision, count } => self.pods_ready(workload, *revision, *count).await?,
+                Await::Available { workload } => self.available(workload).await?,
+                Await::Endpoints { service, at_least } => self.endpoints(service, *at_least).await?,
+                Await::Condition { object, kind, status } => self.condition(object, kind, status).await?,
+                Await::Gone { object } => self.gone(object).await?,
+                Await::Grace(_) => None,
+            };
+            unmet.extend(missing);
+        }
+        Ok(unmet)
+    }
+
+    async fn live(&self, key: &ObjectKey) -> Result<Option<Value>, Trouble> {
+        match self.objects.get(key) {
+            Some(target) => target.live(self.api).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn pods_ready(&self, key: &ObjectKey, revision: Revision, count: Option<u32>) -> Result<Option<String>, Trouble> {
+        let Some(live) = self.live(key).await? else { return Ok(Some(format!("{key} does not exist"))) };
+        let wanted = match count {
+            Some(count) => u64::from(count),
+            None => number(&live, "/spec/replicas").unwrap_or(1),
+        };
+        if wanted == 0 {
+            return Ok(None);
+        }
+        if !is_observed(&live) {
+            return Ok(Some(format!("{key}: its controller has not seen the change yet")));
+        }
+        let ready = match revision {
+            Revision::Canary => revisions::current(self.api, &self.plan.namespace, &live).await?,
+            Revision::Stable => match &self.bindings.stable_revision {
+                Some(hash) => revisions::named(self.api, &self.plan.namespace, &live, hash).await?,
+                None => None,
+            },
+        };
+        let ready = ready.map_or(0, |found| found.ready);
+        Ok((ready < wanted).then(|| format!("{key}: {ready} of {wanted} new pods are ready{}", why(&live))))
+    }
+
+    async fn available(&self, key: &ObjectKey) -> Result<Option<String>, Trouble> {
+        let Some(live) = self.live(key).await? else {
+            return Ok((!self.restores).then(|| format!("{key} does not exist")));
+        };
+        if self.restores && is_terminating(&live) {
+            return Ok(None);
+        }
+        if !is_observed(&live) {
+            return Ok(Some(format!("{key}: its controller has not seen the change yet")));
+        }
+        let status = |field: &str| number(&live, &format!("/status/{field}")).unwrap_or_default();
+        let is_daemon = live.pointer("/status/desiredNumberScheduled").is_some();
+        let (wanted, all, updated, available) = if is_daemon {
+            let desired = status("desiredNumberScheduled");
+            (desired, desired, status("updatedNumberScheduled"), status("numberAvailable"))
+        } else {
+            (number(&live, "/spec/replicas").unwrap_or(1), status("replicas"), status("updatedReplicas"), status("availableReplicas"))
+        };
+        if updated == wanted && all == wanted && available == wanted {
+            return Ok(None);
+        }
+        let old = all.saturating_sub(updated);
+        let rest = if old > 0 { format!(", {old} old ones are left") } else { String::new() };
+        Ok(Some(format!("{key}: {} of {wanted} pods are new and available{rest}{}", updated.min(available), why(&live))))
+    }
+
+    async fn endpoints(&self, service: &str, at_least: u32) -> Result<Option<String>, Trouble> {
+        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", super::api::segment(&self.plan.namespace));
+        let selector = format!("&labelSelector={}", super::api::segment(&format!("kubernetes.io/service-name={service}")));
+        let slices = self.api.list(&path, &selector).await?;
+        let ready = ready_addresses(&slices);
+        Ok((ready < u64::from(at_least)).then(|| format!("Service/{service}: {ready} of {at_least} ready endpoints")))
+    }
+
+    async fn condition(&self, key: &ObjectKey, kind: &str, status: &str) -> Result<Option<String>, Trouble> {
+        let Some(live) = self.live(key).await? else {
+            return Ok((!self.restores).then(|| format!("{key} does not exist")));
+        };
+        Ok(condition(&live, kind, status).map(|problem| format!("{key}: {problem}")))
+    }
+
+    /// A workload's pods count with it, but not those that are on their way out: nothing is sent to them any more.
+    async fn gone(&self, key: &ObjectKey) -> Result<Option<String>, Trouble> {
+        let Some(live) = self.live(key).await? else { return Ok(None) };
+        if is_terminating(&live) && live.pointer("/spec/template").is_some() {
+            let left = revisions::pods_left(self.api, &self.plan.namespace, &live).await?;
+            return Ok((left > 0).then(|| format!("{key}: {left} of its pods are not being deleted yet")));
+        }
+        Ok(Some(format!("{key} still exists")))
+    }
+}
+
+/// Whether the object's controller has seen its newest spec.
+fn is_observed(live: &Value) -> bool {
+    number(live, "/status/observedGeneration").unwrap_or_default() >= number(live, "/metadata/generation").unwrap_or_default()
+}
+
+/// What the workload's controller complains about.
+fn why(live: &Value) -> String {
+    let conditions = live.pointer("/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let text = |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let complaint = conditions.iter().find(|condition| match text(condition, "type").as_str() {
+        "ReplicaFailure" => text(condition, "status") == "True",
+        "Progressing" => text(condition, "status") == "False",
+        _ => false,
+    });
+    complaint.map(|condition| format!(" ({})", text(condition, "message"))).unwrap_or_default()
+}
+
+/// Addresses that are ready, each once. A missing condition means ready.
+fn ready_addresses(slices: &[Value]) -> u64 {
+    let endpoints = slices.iter().filter_map(|slice| slice.get("endpoints")?.as_array()).flatten();
+    let is_ready = |endpoint: &&Value| endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
+    let addresses = endpoints.filter(is_ready).filter_map(|endpoint| endpoint.get("addresses")?.as_array()).flatten();
+    let unique: std::collections::BTreeSet<&str> = addresses.filter_map(Value::as_str).collect();
+    unique.len() as u64
+}
+
+/// What is wrong with a condition; where an object has several sets of conditions, all must say so.
+fn condition(live: &Value, kind: &str, status: &str) -> Option<String> {
+    let generation = number(live, "/metadata/generation").unwrap_or_default();
+    let list = |value: &Value, field: &str| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    let own = live.get("status").map(|status| list(status, "conditions")).filter(|conditions| !conditions.is_empty());
+    let of_parents = live.get("status").map(|status| list(status, "parents")).unwrap_or_default();
+    let sets: Vec<Vec<Value>> = own.into_iter().chain(of_parents.iter().map(|parent| list(parent, "conditions"))).collect();
+    if sets.is_empty() {
+        return Some(format!("its controller has not said `{kind}` yet"));
+    }
+    let object_seen = number(live, "/status/observedGeneration");
+    for set in sets {
+        let Some(found) = set.iter().find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind)) else {
+            return Some(format!("its controller has not said `{kind}` yet"));
+        };
+        let seen = number(found, "/observedGeneration").or(object_seen);
+        if seen.is_some_and(|seen| seen < generation) {
+            return Some(format!("its controller has not said `{kind}` about the newest change yet"));
+        }
+        let text = |field: &str| found.get(field).and_then(Value::as_str).unwrap_or_default();
+        if text("status") != status {
+            let message = if text("message").is_empty() { text("reason") } else { text("message") };
+            return Some(format!("`{kind}` is {}, not {status}: {message}", text("status")));
+        }
+    }
+    None
+}
+
+fn number(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{condition, ready_addresses, why};
+
+    #[test]
+    fn ready_addresses_are_counted_once() {
+        let slices = [
+            json!({"endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": true}}, {"addresses": ["10.0.0.2"], "conditions": {"ready": false}}]}),
+            json!({"endpoints": [{"addresses": ["10.0.0.1"]}, {"addresses": ["10.0.0.3"], "conditions": {}}]}),
+            json!({"endpoints": null}),
+        ];
+        assert_eq!(ready_addresses(&slices), 2);
+    }
+
+    #[track_caller]
+    fn case(status: &Value, expected: Option<&str>) {
+        let live = json!({"metadata": {"generation": 4}, "status": status});
+        assert_eq!(condition(&live, "Accepted", "True").as_deref(), expected);
+    }
+
+    #[test]
+    fn a_condition_counts_at_the_objects_generation() {
+        let said = |generation: u64, status: &str| json!([{"type": "Accepted", "status": status, "observedGeneration": generation, "message": "no such Service"}]);
+        case(&json!({"conditions": said(4, "True")}), None);
+        case(&json!({"conditions": said(3, "True")}), Some("its controller has not said `Accepted` about the newest change yet"));
+        case(&json!({"conditions": said(4, "False")}), Some("`Accepted` is False, not True: no such Service"));
+        case(&json!({}), Some("its controller has not said `Accepted` yet"));
+        case(
+            &json!({"observedGeneration": 3, "conditions": [{"type": "Accepted", "status": "True"}]}),
+            Some("its controller has not said `Accepted` about the newest change yet"),
+        );
+    }
+
+    #[test]
+    fn every_parent_of_a_route_has_to_say_so() {
+        let said = |status: &str| json!({"conditions": [{"type": "Accepted", "status": status, "observedGeneration": 4}]});
+        case(&json!({"parents": [said("True"), said("True")]}), None);
+        case(&json!({"parents": [said("True"), said("False")]}), Some("`Accepted` is False, not True: "));
+        case(&json!({"parents": []}), Some("its controller has not said `Accepted` yet"));
+    }
+
+    #[test]
+    fn a_quota_is_named_as_the_reason() {
+        let live = json!({"status": {"conditions": [
+            {"type": "Available", "status": "False", "message": "not this"},
+            {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: pods"},
+        ]}});
+        assert_eq!(why(&live), " (exceeded quota: pods)");
+    }
+}

@@ -1,0 +1,80 @@
+//! How a plan's object relates to the cluster and to the release that runs.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::api::Api;
+use super::capture::Captured;
+use super::check::{compare, workload};
+use super::objects::Objects;
+use super::trouble::Trouble;
+use crate::machine::{Offer, Workload};
+use crate::model::{Bypass, ObjectKey, Plan};
+use crate::patch::{values_at, writer};
+use crate::plan::digest;
+
+/// The offer of a plan while another one of the same name may run.
+pub(super) async fn offer(
+    api: &Api,
+    plan: &Plan,
+    generation: i64,
+    objects: Option<&Objects>,
+    running: Option<&Captured>,
+) -> Result<Offer, Trouble> {
+    let workload = match (running, objects) {
+        (None, Some(objects)) if plan.spec.release.is_some() => of_workload(api, plan, objects).await?,
+        _ => Workload::Elsewhere,
+    };
+    Ok(Offer {
+        generation,
+        digest: digest(&plan.spec),
+        release: plan.spec.release.clone(),
+        workload,
+        returns: running.is_some_and(|running| returns(plan, running)),
+        drops: running.is_some_and(|running| drops(plan, &running.plan)),
+    })
+}
+
+async fn of_workload(api: &Api, plan: &Plan, objects: &Objects) -> Result<Workload, Trouble> {
+    let Some(version) = workload(plan) else { return Ok(Workload::Elsewhere) };
+    let (Some(target), Some(wanted)) = (objects.get(version.object()), plan.spec.objects.get(version)) else {
+        return Ok(Workload::Elsewhere);
+    };
+    let Some(live) = target.live(api).await? else { return Ok(Workload::Missing) };
+    if plan.spec.baseline.contains(version) || !compare(api, target, &live, wanted).await?.is_empty() {
+        return Ok(Workload::Elsewhere);
+    }
+    let wrote = target.paths.iter().filter_map(|path| writer(&live, path)).max_by(|one, other| one.time.cmp(&other.time));
+    Ok(Workload::AtTarget(Bypass {
+        manager: wrote.as_ref().map_or_else(|| "somebody".to_owned(), |wrote| wrote.manager.clone()),
+        at: wrote.and_then(|wrote| wrote.time).and_then(|time| time.parse::<Timestamp>().ok()),
+    }))
+}
+
+/// Whether the offered target is what ran before the running release.
+fn returns(plan: &Plan, running: &Captured) -> bool {
+    let Some(target) = workload(plan) else { return false };
+    let key = target.object();
+    let paths = running.plan.spec.paths.iter().find(|entry| entry.object == *key).map_or(&[][..], |entry| &entry.paths);
+    let Some(offered) = plan.spec.objects.get(target) else { return false };
+    let offered = values_at(offered, paths);
+    let before = running.plan.spec.baseline.iter().find(|version| version.object() == key);
+    let before = before.and_then(|version| running.plan.spec.objects.get(version)).map(|object| values_at(object, paths));
+    !paths.is_empty() && (before.as_ref() == Some(&offered) || running.originals.get(key) == Some(&offered))
+}
+
+/// Whether the offered plan leaves out what the running one changes.
+fn drops(plan: &Plan, running: &Plan) -> bool {
+    let covered = |plan: &Plan| -> BTreeSet<(ObjectKey, String)> {
+        let pairs = plan.spec.paths.iter().flat_map(|entry| entry.paths.iter().map(|path| (entry.object.clone(), path.clone())));
+        pairs.collect()
+    };
+    !covered(running).is_subset(&covered(plan))
+}
+
+/// The generation of an object.
+pub(super) fn generation(object: &Value) -> i64 {
+    object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default()
+}

@@ -1,0 +1,171 @@
+//! The agent from start to stop.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::api::{Api, chain};
+use super::fence::Fence;
+use super::health::{self, Readiness};
+use super::lease::Election;
+use super::metrics::Metrics;
+use super::shared::Shared;
+use super::supervise::supervise;
+use super::sweep::sweep;
+
+/// How an agent runs.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The file that says where the cluster is. Absent: the environment, then the cluster that the agent runs in.
+    pub kubeconfig: Option<PathBuf>,
+    /// The namespaces of the plans. Empty: all.
+    pub namespaces: Vec<String>,
+    /// Where health and metrics are told.
+    pub listen: SocketAddr,
+    /// How agents agree on one that works. Absent: this one works.
+    pub election: Option<ElectionOptions>,
+}
+
+/// The Lease by which agents agree on one that works.
+#[derive(Debug, Clone)]
+pub struct ElectionOptions {
+    /// The Lease's namespace. Absent: the agent's own.
+    pub namespace: Option<String>,
+    /// The Lease's name.
+    pub name: String,
+    /// Who this agent is, other than all others.
+    pub identity: String,
+    /// How long the lease lasts when it is not renewed: so long nobody works after an agent was killed.
+    pub duration: Duration,
+}
+
+/// Why an agent could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The system does not let us run.
+    #[error("cannot start")]
+    Runtime(#[source] std::io::Error),
+    /// There is no cluster to talk to.
+    #[error("cannot find a cluster: {0}")]
+    Cluster(String),
+    /// Somebody else listens there.
+    #[error("cannot listen at `{address}`")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Runs the agent on this thread until the process is told to stop, by SIGTERM or an interrupt.
+pub fn run(options: Options) -> Result<(), StartError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
+    runtime.block_on(async {
+        let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).map_err(StartError::Runtime)?;
+        run_until(options, async move {
+            tokio::select! {
+                _ = terminated.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        })
+        .await
+    })
+}
+
+/// Runs the agent until `stop` is over, and gives the lease back.
+pub async fn run_until(options: Options, stop: impl Future<Output = ()>) -> Result<(), StartError> {
+    let config = config(&options).await?;
+    let namespace = config.default_namespace.clone();
+    let client = Client::try_from(config).map_err(|error| StartError::Cluster(chain(&error)))?;
+    let (metrics, readiness) = (Arc::new(Metrics::default()), Arc::new(Readiness::default()));
+    let listening = health::listen(options.listen).await.map_err(|source| StartError::Listen { address: options.listen, source })?;
+    let address = listening.local_addr().unwrap_or(options.listen);
+    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "the agent begins");
+    let health = tokio::spawn(health::serve(listening, Arc::clone(&metrics), Arc::clone(&readiness)));
+    work(options, namespace, client, metrics, readiness, stop).await;
+    tracing::info!("the agent stops");
+    health.abort();
+    Ok(())
+}
+
+/// Where the cluster is. Requests are never sent again behind our back: each write is checked against the fence first.
+async fn config(options: &Options) -> Result<Config, StartError> {
+    let cluster = |error: &dyn std::error::Error| StartError::Cluster(chain(error));
+    let mut config = match &options.kubeconfig {
+        Some(path) => {
+            let file = Kubeconfig::read_from(path).map_err(|error| cluster(&error))?;
+            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(|error| cluster(&error))?
+        }
+        None => Config::infer().await.map_err(|error| cluster(&error))?,
+    };
+    config.default_retry = false;
+    Ok(config)
+}
+
+async fn work(
+    options: Options,
+    namespace: String,
+    client: Client,
+    metrics: Arc<Metrics>,
+    readiness: Arc<Readiness>,
+    stop: impl Future<Output = ()>,
+) {
+    let mut stop = std::pin::pin!(stop);
+    let fence = Arc::new(if options.election.is_some() { Fence::closed() } else { Fence::open() });
+    let api = Api::new(client, Arc::clone(&fence), Arc::clone(&metrics));
+    tokio::select! {
+        () = answered(&api) => readiness.set(true),
+        () = &mut stop => return,
+    }
+    let Some(election) = options.election else {
+        metrics.leads(true);
+        tokio::select! {
+            () = lead(&api, &metrics, options.namespaces) => {}
+            () = stop => {}
+        }
+        return;
+    };
+    let place = election.namespace.unwrap_or(namespace);
+    let mut election = Election::new(api.clone(), Arc::clone(&fence), place, election.name, election.identity, election.duration);
+    loop {
+        tokio::select! {
+            () = election.won() => {}
+            () = &mut stop => return,
+        }
+        tracing::info!("this agent leads");
+        metrics.leads(true);
+        let is_over = tokio::select! {
+            () = election.lost() => false,
+            () = lead(&api, &metrics, options.namespaces.clone()) => false,
+            () = &mut stop => true,
+        };
+        metrics.leads(false);
+        if is_over {
+            return election.resign().await;
+        }
+        tracing::warn!("this agent leads no longer");
+    }
+}
+
+async fn lead(api: &Api, metrics: &Arc<Metrics>, namespaces: Vec<String>) {
+    let shared = Arc::new(Shared::new(api.clone(), Arc::clone(metrics)));
+    tokio::join!(sweep(Arc::clone(&shared), namespaces.clone()), supervise(shared, namespaces));
+}
+
+/// Returns when the API server has answered.
+async fn answered(api: &Api) {
+    loop {
+        match api.get("/version").await {
+            Ok(_) => return,
+            Err(trouble) => tracing::warn!(%trouble, "the API server does not answer"),
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+}

@@ -1,0 +1,99 @@
+//! What all plans of one agent share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::api::Api;
+use super::claims::{Claims, PlanKey};
+use super::metrics::Metrics;
+use super::served::{Resource, Served};
+
+/// What all plans of one agent share.
+pub(super) struct Shared {
+    /// The API server.
+    pub(super) api: Api,
+    /// What it serves.
+    pub(super) served: Served,
+    /// What is counted.
+    pub(super) metrics: Arc<Metrics>,
+    /// Who holds which object.
+    pub(super) claims: Claims,
+    /// What plans in mid-release want to be woken by.
+    pub(super) interests: Interests,
+}
+
+impl Shared {
+    /// Nothing known yet.
+    pub(super) fn new(api: Api, metrics: Arc<Metrics>) -> Self {
+        Self { api, served: Served::default(), metrics, claims: Claims::default(), interests: Interests::default() }
+    }
+}
+
+/// What a plan in mid-release wants to be woken by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Interest {
+    /// In which resources of its namespace.
+    pub(super) resources: BTreeSet<Resource>,
+    /// By objects of these names, or that belong to one of them.
+    pub(super) names: BTreeSet<String>,
+}
+
+/// The interests of all plans. Only namespaces with a plan in mid-release are watched.
+#[derive(Debug, Default)]
+pub(super) struct Interests {
+    by_plan: Mutex<BTreeMap<PlanKey, Interest>>,
+    released: Mutex<BTreeSet<String>>,
+    /// Told whenever something has changed here.
+    pub(super) changed: Notify,
+}
+
+impl Interests {
+    /// Sets what a plan is interested in.
+    pub(super) fn set(&self, plan: &PlanKey, interest: Interest) {
+        let mut all = self.all();
+        if all.get(plan) != Some(&interest) {
+            all.insert(plan.clone(), interest);
+            self.changed.notify_one();
+        }
+    }
+
+    /// The plan is at rest, or gone.
+    pub(super) fn clear(&self, plan: &PlanKey) {
+        if self.all().remove(plan).is_some() {
+            self.changed.notify_one();
+        }
+    }
+
+    /// A release in the namespace is over: those that wait for its objects should look again.
+    pub(super) fn release(&self, namespace: &str) {
+        self.released.lock().unwrap_or_else(PoisonError::into_inner).insert(namespace.to_owned());
+        self.changed.notify_one();
+    }
+
+    /// The plans in mid-release of namespaces in which a release is over since this was asked last.
+    pub(super) fn after_releases(&self) -> Vec<PlanKey> {
+        let released = std::mem::take(&mut *self.released.lock().unwrap_or_else(PoisonError::into_inner));
+        self.all().keys().filter(|plan| released.contains(&plan.namespace)).cloned().collect()
+    }
+
+    /// Which resources have to be watched in which namespace.
+    pub(super) fn wanted(&self) -> BTreeSet<(String, Resource)> {
+        let all = self.all();
+        all.iter()
+            .flat_map(|(plan, interest)| interest.resources.iter().map(|resource| (plan.namespace.clone(), resource.clone())))
+            .collect()
+    }
+
+    /// The plans that want to be woken by a change of an object that goes by these names.
+    pub(super) fn concerned(&self, namespace: &str, names: &BTreeSet<String>) -> Vec<PlanKey> {
+        let all = self.all();
+        let is_concerned = |(plan, interest): &(&PlanKey, &Interest)| plan.namespace == namespace && !interest.names.is_disjoint(names);
+        all.iter().filter(is_concerned).map(|(plan, _)| plan.clone()).collect()
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<PlanKey, Interest>> {
+        self.by_plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,108 @@
+//! Watches, as metadata only: they tell that something has changed, not what.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
+use kube::core::ObjectMeta;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, Event};
+use tokio::sync::mpsc::Sender;
+
+use super::served::Resource;
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// An object is there, or has changed.
+    There(Box<Sighting>),
+    /// An object is gone.
+    Gone(Box<Sighting>),
+    /// All objects that exist were told once.
+    All,
+}
+
+/// One object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// Its namespace.
+    pub(super) namespace: String,
+    /// Its name.
+    pub(super) name: String,
+    /// The names by which plans know it: its own, its owners', and that of the Service whose endpoints it holds.
+    pub(super) names: BTreeSet<String>,
+    /// What of a plan concerns us: another value means that it has to be looked at.
+    pub(super) mark: String,
+}
+
+/// Watches a resource, in one namespace or in all, and tells what it sees until nobody listens.
+pub(super) async fn watch<T: Send + 'static>(
+    client: kube::Client,
+    resource: Resource,
+    namespace: Option<String>,
+    tell: impl Fn(Seen) -> T,
+    sender: Sender<T>,
+) {
+    let (group, version) = resource.api_version.split_once('/').unwrap_or(("", &resource.api_version));
+    let of = ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        plural: resource.plural.clone(),
+    };
+    let api: Api<PartialObjectMeta<DynamicObject>> = match &namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &of),
+        None => Api::all_with(client, &of),
+    };
+    // Small pages: a plan's metadata may carry a copy of all of it.
+    let config = watcher::Config::default().page_size(50);
+    let mut stream = std::pin::pin!(watcher::watcher(api, config).backoff(Patience::default()));
+    while let Some(event) = stream.next().await {
+        let seen = match event {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => Seen::There(Box::new(sighting(object.metadata))),
+            Ok(Event::Delete(object)) => Seen::Gone(Box::new(sighting(object.metadata))),
+            Ok(Event::InitDone) => Seen::All,
+            Ok(Event::Init) => continue,
+            Err(error) => {
+                tracing::debug!(error = super::api::chain(&error), kind = resource.kind, namespace, "watched again");
+                continue;
+            }
+        };
+        if sender.send(tell(seen)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// How long a watch that failed waits: twice as long each time, up to some seconds.
+#[derive(Debug, Default)]
+struct Patience(u32);
+
+impl Iterator for Patience {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0 = (self.0 + 1).min(5);
+        Some(Duration::from_millis(125) * 2_u32.pow(self.0))
+    }
+}
+
+impl Backoff for Patience {
+    fn reset(&mut self) {
+        self.0 = 0;
+    }
+}
+
+fn sighting(metadata: ObjectMeta) -> Sighting {
+    let name = metadata.name.unwrap_or_default();
+    let owners = metadata.owner_references.unwrap_or_default().into_iter().map(|owner| owner.name);
+    let service = metadata.labels.unwrap_or_default().remove("kubernetes.io/service-name");
+    let annotations = metadata.annotations.unwrap_or_default();
+    let ours: Vec<String> =
+        annotations.iter().filter(|(key, _)| key.starts_with("rollout.dev/")).map(|(key, value)| format!("{key}={value}")).collect();
+    let mark = format!("{:?} {:?} {} {}", metadata.uid, metadata.generation, metadata.deletion_timestamp.is_some(), ours.join("\n"));
+    Sighting { namespace: metadata.namespace.unwrap_or_default(), names: owners.chain(service).chain([name.clone()]).collect(), name, mark }
+}

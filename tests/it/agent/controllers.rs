@@ -1,0 +1,107 @@
+//! The controllers of the fake cluster: Deployments have ReplicaSets, Services have endpoints, all at once.
+
+use serde_json::{Value, json};
+
+use super::store::{Key, Store};
+
+/// Brings everything that controllers own up to date.
+pub(super) fn follow(store: &mut Store) {
+    let deployments: Vec<(Key, Value)> = of_kind(store, "/deployments");
+    for (key, deployment) in &deployments {
+        roll_out(store, key, deployment);
+    }
+    let alive: Vec<&Value> = deployments.iter().map(|(_, deployment)| &deployment["metadata"]["uid"]).collect();
+    for (key, set) in of_kind(store, "/replicasets") {
+        if !alive.contains(&&set["metadata"]["ownerReferences"][0]["uid"]) {
+            store.take_quietly(&key);
+        }
+    }
+    for (key, service) in of_kind(store, "/services") {
+        point(store, &key, &service);
+    }
+}
+
+fn of_kind(store: &Store, collection: &str) -> Vec<(Key, Value)> {
+    store.objects.iter().filter(|(key, _)| key.0.ends_with(collection)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// A template has one ReplicaSet; the newest has all the pods.
+fn roll_out(store: &mut Store, key: &Key, deployment: &Value) {
+    let name = &key.1;
+    let hash = hash(&deployment["spec"]["template"]);
+    let sets = key.0.replace("/deployments", "/replicasets");
+    let set_key = (sets.clone(), format!("{name}-{hash}"));
+    let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
+    let ready = if store.unready.contains(name.as_str()) { 0 } else { replicas };
+    let owned: Vec<(Key, Value)> = of_kind(store, &sets)
+        .into_iter()
+        .filter(|(_, set)| set["metadata"]["ownerReferences"][0]["uid"] == deployment["metadata"]["uid"])
+        .collect();
+    let number = |set: &Value| {
+        set["metadata"]["annotations"]["deployment.kubernetes.io/revision"]
+            .as_str()
+            .and_then(|text| text.parse::<u64>().ok())
+            .unwrap_or_default()
+    };
+    let newest = owned.iter().map(|(_, set)| number(set)).max().unwrap_or_default();
+    let mine = owned.iter().find(|(key, _)| *key == set_key).map(|(_, set)| number(set));
+    let revision = match mine {
+        Some(revision) if revision == newest => revision,
+        Some(_) | None => newest + 1,
+    };
+    let mut labels = deployment["spec"]["template"]["metadata"]["labels"].clone();
+    labels["pod-template-hash"] = json!(hash);
+    store.put_quietly(
+        set_key.clone(),
+        json!({
+            "apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {
+                "name": set_key.1, "namespace": deployment["metadata"]["namespace"], "labels": labels,
+                "annotations": {"deployment.kubernetes.io/revision": revision.to_string()},
+                "ownerReferences": [{"kind": "Deployment", "name": name, "uid": deployment["metadata"]["uid"]}],
+            },
+            "spec": {"replicas": replicas},
+            "status": {"replicas": replicas, "readyReplicas": ready},
+        }),
+    );
+    for (other, mut set) in owned.into_iter().filter(|(other, _)| *other != set_key) {
+        set["spec"]["replicas"] = json!(0);
+        set["status"] = json!({"replicas": 0, "readyReplicas": 0});
+        store.put_quietly(other, set);
+    }
+    let mut deployment = deployment.clone();
+    deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!(revision.to_string());
+    deployment["status"] = json!({
+        "observedGeneration": deployment["metadata"]["generation"],
+        "replicas": replicas, "updatedReplicas": replicas, "readyReplicas": ready, "availableReplicas": ready,
+    });
+    store.put_quietly(key.clone(), deployment);
+}
+
+/// A Service leads to the ready pods of all ReplicaSets whose labels it selects.
+fn point(store: &mut Store, key: &Key, service: &Value) {
+    let selector = service["spec"]["selector"].as_object().cloned().unwrap_or_default();
+    let selects = |set: &Value| selector.iter().all(|(name, value)| set["metadata"]["labels"].get(name) == Some(value));
+    let sets = key.0.replace("/api/v1", "/apis/apps/v1").replace("/services", "/replicasets");
+    let ready: u64 = of_kind(store, &sets)
+        .iter()
+        .filter(|(_, set)| selects(set))
+        .map(|(_, set)| set["status"]["readyReplicas"].as_u64().unwrap_or_default())
+        .sum();
+    let addresses: Vec<Value> =
+        (0..ready).map(|index| json!({"addresses": [format!("10.0.0.{index}")], "conditions": {"ready": true}})).collect();
+    let slices = key.0.replace("/api/v1", "/apis/discovery.k8s.io/v1").replace("/services", "/endpointslices");
+    store.put_quietly(
+        (slices, format!("{}-1", key.1)),
+        json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+            "metadata": {"name": format!("{}-1", key.1), "namespace": service["metadata"]["namespace"], "labels": {"kubernetes.io/service-name": key.1}},
+            "endpoints": addresses,
+        }),
+    );
+}
+
+/// The same for the same template.
+pub(super) fn hash(template: &Value) -> String {
+    rollout::digest::of_json(template).trim_start_matches("sha256:").chars().take(10).collect()
+}

@@ -1,0 +1,86 @@
+//! An API server that refuses, forgets, and goes away; agents that compete and sleep.
+
+use super::store::Fault;
+use super::world::{scenario, shop};
+
+#[test]
+fn every_passing_failure_of_every_request_is_survived() {
+    let faults = [
+        ("GET", "/deployments/shop", 500),
+        ("GET", "/rolloutplans/shop", 503),
+        ("GET", "/replicasets", 429),
+        ("GET", "/endpointslices", 410),
+        ("PATCH", "/services/shop", 409),
+        ("PATCH", "/services/shop", 429),
+        ("PATCH", "/virtualservices/shop", 500),
+        ("POST", "/deployments", 503),
+        ("POST", "/controllerrevisions", 504),
+        ("PATCH", "/rolloutplans/shop/status", 409),
+        ("PATCH", "/rolloutplans/shop", 409),
+        ("PATCH", "/rollouts/shop/status", 409),
+        ("PATCH", "/rollouts/shop/status", 503),
+        ("DELETE", "/deployments/shop-canary", 500),
+        ("DELETE", "/services/shop-canary", 409),
+        ("POST", "/events", 500),
+        ("POST", "/selfsubjectaccessreviews", 503),
+    ];
+    for (method, path, status) in faults {
+        scenario(async |world| {
+            let plan = shop();
+            world.server.with(|store| store.faults.push(Fault { method, path, status, times: 2 }));
+            world.apply(&plan);
+            world.agent();
+            world.until_gate(1).await;
+            world.approve("shop");
+            world.until_gate(2).await;
+            world.approve("shop");
+            world.until_phase("Succeeded").await;
+            assert_eq!(world.faults(&plan, &plan.spec.target), Vec::<String>::new(), "{method} {path} {status}");
+            assert_eq!(world.server.with(|store| store.faults[0].times), 0, "{method} {path} never happened");
+        });
+    }
+}
+
+#[test]
+fn what_the_api_server_refuses_for_good_is_told_and_tried_again_later() {
+    scenario(async |world| {
+        let plan = shop();
+        world.server.with(|store| store.faults.push(Fault { method: "PATCH", path: "/virtualservices/shop", status: 422, times: 1 }));
+        world.apply(&plan);
+        world.agent();
+        world.until_phase("Stalled").await;
+        let waiting = world.status()["waitingFor"].clone();
+        assert!(waiting.as_str().unwrap().contains("cannot write VirtualService/shop: a fault of the test"), "{waiting}");
+        world.until("an event", |world| world.events("RolloutPlan").contains(&"Stalled".to_owned())).await;
+        // Anything that happens to the object is a reason to look again.
+        world.edit("VirtualService", "shop", "owner", |route| route["metadata"]["labels"] = serde_json::json!({"a": "b"}));
+        world.until_gate(1).await;
+    });
+}
+
+#[test]
+fn one_of_two_agents_works_and_the_other_takes_over_at_once_when_it_stops() {
+    scenario(async |world| {
+        let plan = shop();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let first = world.competitor("first", async move {
+            let _ = stopped.await;
+        });
+        world
+            .until("the first leads", |world| {
+                world.find("Lease", "rollout-agent").is_some_and(|lease| lease["spec"]["holderIdentity"] == "first")
+            })
+            .await;
+        let second = world.competitor("second", std::future::pending());
+        world.apply(&plan);
+        world.until_gate(1).await;
+        assert_eq!(world.live("Lease", "rollout-agent")["spec"]["holderIdentity"], "first");
+        stop.send(()).unwrap();
+        first.await.unwrap();
+        assert_eq!(world.live("Lease", "rollout-agent")["spec"]["holderIdentity"], "");
+        world.until("the second leads", |world| world.live("Lease", "rollout-agent")["spec"]["holderIdentity"] == "second").await;
+        world.approve("shop");
+        world.until_gate(2).await;
+        second.abort();
+    });
+}

@@ -1,0 +1,350 @@
+//! Releases from their first write to their last.
+
+use serde_json::json;
+
+use super::controllers::hash;
+use super::world::{renamed, scenario, shop};
+
+#[test]
+fn a_release_goes_step_by_step_to_the_target_and_leaves_no_trace() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let template =
+            |version: u32| &plan.spec.objects[&rollout::model::ObjectKey::new("Deployment", "shop").version(version)]["spec"]["template"];
+        assert_eq!(world.live("Service", "shop")["spec"]["selector"]["pod-template-hash"], hash(template(1)));
+        assert_eq!(world.live("Service", "shop-canary")["spec"]["selector"]["pod-template-hash"], hash(template(2)));
+        assert_eq!(world.live("Deployment", "shop")["spec"]["template"], *template(1));
+        assert_eq!(world.live("Deployment", "shop-canary")["metadata"]["labels"]["rollout.dev/plan"], "shop");
+        assert_eq!(world.live("RolloutPlan", "shop")["metadata"]["finalizers"], json!(["rollout.dev/restore"]));
+        assert!(world.status()["waitingFor"].as_str().unwrap().contains("kubectl-kruise rollout approve rollout/shop -n prod"));
+
+        world.approve("shop");
+        world.until_gate(2).await;
+        assert_eq!(world.live("Deployment", "shop-canary")["spec"]["replicas"], 2);
+        world.approve("shop");
+        world.until_phase("Succeeded").await;
+        assert_eq!(world.faults(&plan, &plan.spec.target), Vec::<String>::new());
+        world.until("told", |world| world.events("RolloutPlan").contains(&"Succeeded".to_owned())).await;
+        let events = world.events("RolloutPlan");
+        assert_eq!(events, ["StepBegins", "StepReached", "StepBegins", "StepReached", "Finishing", "Succeeded"]);
+        world.until("the Rollout says so", |world| world.live("Rollout", "shop")["status"]["phase"] == "Healthy").await;
+    });
+}
+
+#[test]
+fn an_abort_brings_back_what_ran_before_from_every_step() {
+    for step in 1..=2 {
+        scenario(async |world| {
+            let plan = shop();
+            world.apply(&plan);
+            world.agent();
+            for passed in 1..step {
+                world.until_gate(passed).await;
+                world.approve("shop");
+            }
+            world.until_gate(step).await;
+            world.request("abort", 0, "a");
+            world.until_phase("Aborted").await;
+            assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+            assert_eq!(world.status()["handledRequest"], "a");
+        });
+    }
+}
+
+#[test]
+fn an_abort_within_finish_brings_back_what_ran_before() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.approve("shop");
+        world.until_gate(2).await;
+        world.server.with(|store| store.unready.insert("shop"));
+        world.approve("shop");
+        world
+            .until("the head manifest", |world| {
+                world.status()["cursor"]["part"] == "finish"
+                    && world.status()["cursor"]["written"] == true
+                    && world.status()["cursor"]["stage"] == 1
+            })
+            .await;
+        world.request("abort", 0, "a");
+        world.until_phase("Aborting").await;
+        world.server.with(|store| {
+            store.unready.clear();
+            super::controllers::follow(store);
+        });
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_deleted_plan_restores_first_and_so_does_a_deleted_rollout() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.delete("RolloutPlan", "shop");
+        world.until("the plan is gone", |world| world.find("RolloutPlan", "shop").is_none()).await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.delete("Rollout", "shop");
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_plan_that_lost_its_finalizer_is_swept_at_start() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.kill().await;
+        world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
+        world.delete("RolloutPlan", "shop");
+        world.agent();
+        world.until("nothing is left", |world| world.faults(&plan, &plan.spec.baseline).is_empty()).await;
+    });
+}
+
+#[test]
+fn an_agent_that_is_killed_at_any_recorded_state_ends_where_it_would_have_ended() {
+    // The states of a release, by their turn and whether the stage is written; each is a place to die in.
+    let mut place = 0;
+    loop {
+        let mut died = false;
+        scenario(async |world| {
+            let plan = shop();
+            world.apply(&plan);
+            world.agent();
+            let (mut seen, mut last) = (0, json!(null));
+            let mut changes = world.server.changes();
+            while world.status()["phase"] != "Succeeded" {
+                changes.borrow_and_update();
+                let status = world.status();
+                let now = json!([status["turn"], status["cursor"]["written"], status["captured"]]);
+                if now != last {
+                    last = now;
+                    seen += 1;
+                    if seen == place + 1 && !died {
+                        died = true;
+                        world.kill().await;
+                        world.agent();
+                    }
+                }
+                let published = world.live("Rollout", "shop")["status"]["canaryStatus"].clone();
+                if status["phase"] == "Gated"
+                    && published["currentStepState"] == "StepPaused"
+                    && published["currentStepIndex"] == status["cursor"]["step"]
+                {
+                    world.approve("shop");
+                }
+                let waited = tokio::time::timeout(std::time::Duration::from_secs(90), changes.changed()).await;
+                assert!(waited.is_ok(), "stuck after a death at place {place}: {:#}", world.status());
+            }
+            assert_eq!(world.faults(&plan, &plan.spec.target), Vec::<String>::new(), "after a death at place {place}");
+        });
+        if !died {
+            break;
+        }
+        place += 1;
+    }
+    assert!(place > 10, "only {place} places");
+}
+
+#[test]
+fn what_somebody_changes_in_mid_step_is_put_right_and_a_fight_is_told() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let wanted = world.live("VirtualService", "shop")["spec"]["http"].clone();
+        world.edit("VirtualService", "shop", "kubectl-edit", |route| route["spec"]["http"] = json!([]));
+        world.until("put right", |world| world.live("VirtualService", "shop")["spec"]["http"] == wanted).await;
+        world.until("told", |world| world.events("RolloutPlan").contains(&"Repaired".to_owned())).await;
+        world.delete("Service", "shop-canary");
+        world.until("made again", |world| world.find("Service", "shop-canary").is_some()).await;
+
+        for _ in 0..3 {
+            world.until("put right", |world| world.live("VirtualService", "shop")["spec"]["http"] == wanted).await;
+            world.edit("VirtualService", "shop", "argocd-controller", |route| route["spec"]["http"] = json!([]));
+        }
+        world.until_phase("Stalled").await;
+        assert!(world.status()["waitingFor"].as_str().unwrap().contains("RespectIgnoreDifferences"));
+    });
+}
+
+#[test]
+fn jumps_go_both_ways() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.request("jump", 2, "up");
+        world.until_gate(2).await;
+        assert_eq!(world.live("Deployment", "shop-canary")["spec"]["replicas"], 2);
+        // As a client of OpenKruise asks for it.
+        let key = world.key("Rollout", "shop");
+        let asked = world.server.with(|store| {
+            store.update(&key, Some("status"), "client", false, |rollout| {
+                rollout["status"]["canaryStatus"]["nextStepIndex"] = json!(1);
+                Ok(())
+            })
+        });
+        asked.unwrap();
+        world.until_gate(1).await;
+        assert_eq!(world.live("Deployment", "shop-canary")["spec"]["replicas"], 1);
+    });
+}
+
+#[test]
+fn a_paused_rollout_stays_where_it_is() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.edit("Rollout", "shop", "kubectl-kruise", |rollout| rollout["spec"]["strategy"]["paused"] = json!(true));
+        world.until_phase("Paused").await;
+        world.request("approve", 1, "a");
+        world.until("handled", |world| world.status()["handledRequest"] == "a").await;
+        assert_eq!(world.status()["cursor"]["step"], 1);
+        world.edit("Rollout", "shop", "kubectl-kruise", |rollout| rollout["spec"]["strategy"]["paused"] = json!(null));
+        world.until_gate(2).await;
+    });
+}
+
+#[test]
+fn a_disabled_rollout_restores() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.edit("Rollout", "shop", "kubectl", |rollout| rollout["spec"]["disabled"] = json!(true));
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn git_that_goes_back_in_mid_release_aborts_it() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let back =
+            renamed(&plan, &[("shop:1.0.0", "shop:X"), ("shop:1.1.0", "shop:1.0.0"), ("shop:X", "shop:1.1.0"), ("5d2ba7ca", "00000000")]);
+        world.apply(&back);
+        world.until("aborted", |world| world.status()["last"]["outcome"] == "Aborted" || world.status()["phase"] == "Succeeded").await;
+        world.until("at rest", |world| world.status()["cursor"].is_null()).await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn another_release_supersedes_the_one_that_runs_and_begins_where_that_began() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let fix = renamed(&plan, &[("shop:1.1.0", "shop:1.2.0"), ("5d2ba7ca", "11111111")]);
+        world.apply(&fix);
+        let image = "/spec/template/spec/containers/0/image";
+        world
+            .until("the fix", |world| {
+                world
+                    .find("Deployment", "shop-canary")
+                    .is_some_and(|canary| canary.pointer(image) == Some(&json!("registry.example.com/shop:1.2.0")))
+            })
+            .await;
+        world.until_gate(1).await;
+        world.until("an event", |world| world.events("RolloutPlan").contains(&"Superseded".to_owned())).await;
+        assert_eq!(world.live("Deployment", "shop").pointer(image), Some(&json!("registry.example.com/shop:1.0.0")));
+    });
+}
+
+#[test]
+fn a_plan_rendered_again_is_taken_up_in_the_same_step() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let mut refreshed = plan.clone();
+        for (key, object) in &mut refreshed.spec.objects {
+            if key.object().kind() == "VirtualService" && key.version() > 1 {
+                object["spec"]["http"][0]["timeout"] = json!("5s");
+            }
+        }
+        world.apply(&refreshed);
+        world.until("written", |world| world.live("VirtualService", "shop")["spec"]["http"][0]["timeout"] == "5s").await;
+        world.until_gate(1).await;
+        world.request("abort", 0, "a");
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_fix_after_an_abort_begins_with_what_runs_though_git_says_otherwise() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.request("abort", 0, "a");
+        world.until_phase("Aborted").await;
+        // Git's baseline is the version that was given up.
+        let fix = renamed(&plan, &[("shop:1.1.0", "shop:1.2.0"), ("shop:1.0.0", "shop:1.1.0"), ("5d2ba7ca", "11111111")]);
+        world.apply(&fix);
+        world.until_gate(1).await;
+        world.request("abort", 0, "b");
+        world.until("aborted again", |world| world.status()["handledRequest"] == "b" && world.status()["phase"] == "Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_workload_that_somebody_rolled_out_is_told_and_left_alone() {
+    scenario(async |world| {
+        let plan = shop();
+        let target = &plan.spec.objects[&rollout::model::ObjectKey::new("Deployment", "shop").version(2)];
+        world.edit("Deployment", "shop", "kubectl-set", |live| live["spec"]["template"] = target["spec"]["template"].clone());
+        world.apply(&plan);
+        world.agent();
+        world.until_phase("Bypassed").await;
+        let told = world.status()["conditions"].to_string();
+        assert!(told.contains("`kubectl-set` wrote the target"), "{told}");
+        assert_eq!(world.writes("/deployments") + world.writes("/services") + world.writes("/virtualservices"), 0);
+    });
+}
+
+#[test]
+fn a_workload_that_does_not_exist_is_made_at_once() {
+    scenario(async |world| {
+        let plan = shop();
+        world.delete("Deployment", "shop");
+        world.apply(&plan);
+        world.agent();
+        world.until_phase("Succeeded").await;
+        assert_eq!(world.faults(&plan, &plan.spec.target), Vec::<String>::new());
+    });
+}
