@@ -45,7 +45,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("git2", &["git"]),
     ("ignore", &["disk"]),
     ("k8s_openapi", &["agent"]),
-    ("kube", &["agent"]),
+    ("kube", &["agent", "operate"]),
     ("libyaml_safer", &["yaml"]),
     ("maud", &["report"]),
     ("mlua", &["lua"]),
@@ -53,7 +53,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("sha2", &["digest"]),
     ("similar", &["diff"]),
     ("tempfile", &["build", "disk"]),
-    ("tokio", &["agent"]),
+    ("tokio", &["agent", "operate"]),
     ("walkdir", &["disk"]),
 ];
 
