@@ -19,6 +19,8 @@ const TEMPLATE: &str = "/spec/template";
 const HELD: u64 = 1_000_000_000;
 /// How many nodes there are, each with one pod of a DaemonSet.
 const NODES: u32 = 3;
+/// More pods than any workload has.
+const MOST_PODS: u32 = 1_000_000;
 
 /// Pods of one template.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +214,7 @@ fn wanted(object: &Value, pods: &BTreeMap<String, Pods>) -> BTreeMap<String, u32
     let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
     let replicas = match object.get("kind").and_then(Value::as_str) {
         Some("DaemonSet") => NODES,
-        _ => number("/spec/replicas").unwrap_or(1),
+        _ => number("/spec/replicas").unwrap_or(1).min(MOST_PODS),
     };
     let current = object.pointer(TEMPLATE).map(hash).unwrap_or_default();
     let share = |pointer: &str, up: bool| object.pointer(pointer).map(|value| of_replicas(value, replicas, up));
@@ -248,11 +250,11 @@ fn wanted(object: &Value, pods: &BTreeMap<String, Pods>) -> BTreeMap<String, u32
 /// A number, or a percentage of the replicas.
 fn of_replicas(value: &Value, replicas: u32, up: bool) -> u32 {
     if let Some(number) = value.as_u64() {
-        return u32::try_from(number).unwrap_or(u32::MAX);
+        return u32::try_from(number).unwrap_or(MOST_PODS).min(MOST_PODS);
     }
     let percent = value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse::<u32>().ok()).unwrap_or_default();
     let hundredths = u64::from(percent) * u64::from(replicas);
-    u32::try_from(if up { hundredths.div_ceil(100) } else { hundredths / 100 }).unwrap_or(u32::MAX)
+    u32::try_from(if up { hundredths.div_ceil(100) } else { hundredths / 100 }).unwrap_or(MOST_PODS).min(MOST_PODS)
 }
 
 /// A map with one more field at a pointer, or without it.

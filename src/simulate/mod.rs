@@ -143,10 +143,13 @@ impl<'a> Play<'a> {
         let end = later(self.script.start, self.script.until);
         self.agent.look(&self.cluster, self.now);
         self.row(Who::World, "the plan arrives".to_owned());
-        loop {
+        if self.agent.status.phase == Phase::Preview {
+            self.row(Who::Agent, "does nothing: the plan releases nothing".to_owned());
+        }
+        for _ in 0..MOST_ROWS {
             self.instant();
             if self.rows.len() > MOST_ROWS {
-                return Stopped::Until;
+                break;
             }
             match self.next() {
                 None => return Stopped::Quiet,
@@ -157,6 +160,7 @@ impl<'a> Play<'a> {
                 Some(at) => self.now = at,
             }
         }
+        Stopped::Until
     }
 
     /// Everything that happens at one moment of the clock.
@@ -176,7 +180,7 @@ impl<'a> Play<'a> {
         if self.back_at.is_none() {
             self.agent.tell(&Event::Tick, self.now);
         }
-        while self.rows.len() <= MOST_ROWS {
+        for _ in 0..MOST_ROWS {
             self.moments();
             if let Some(index) = self.due.iter().position(|due| due.at <= self.now) {
                 let due = self.due.remove(index);

@@ -123,6 +123,27 @@ fn crashing_pods_are_seen() {
 }
 
 #[test]
+fn absurd_numbers_end_too() {
+    let text = "start: 9999-12-30T00:00:00Z\nuntil: 31622400\napproveAfter: 31622400\nreadyAfter: 31622400\n";
+    run(text);
+    let mut plan = fixture();
+    for object in plan.spec.objects.values_mut().filter(|object| object.pointer("/spec/replicas").is_some()) {
+        object["spec"]["replicas"] = u32::MAX.into();
+    }
+    let simulation = simulate(&plan, &Script::from_text("approveAfter: 1").expect("events"), &BTreeMap::new());
+    assert_eq!(simulation.phase, Phase::Succeeded);
+}
+
+#[test]
+fn a_preview_says_that_it_does_nothing() {
+    let mut plan = fixture();
+    plan.spec.release = None;
+    let simulation = simulate(&plan, &Script::default(), &BTreeMap::new());
+    assert!(says(&simulation, Who::Agent, "the plan releases nothing"));
+    assert_eq!((simulation.phase, simulation.stopped), (Phase::Preview, Stopped::Quiet));
+}
+
+#[test]
 fn a_plan_file_replaces_the_plan() {
     let mut other: Plan = fixture();
     other.spec.release = Some("sha256:other".to_owned());

@@ -37,13 +37,13 @@ enum Op {
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        12 => Just(Op::Work(Done::Recorded)),
+        48 => Just(Op::Work(Done::Recorded)),
         2 => Just(Op::Work(Done::Unrecorded)),
         2 => Just(Op::Work(Done::Half)),
-        3 => (0..12_u8).prop_map(Op::Wait),
-        4 => Just(Op::Approve),
+        12 => (0..12_u8).prop_map(Op::Wait),
+        12 => Just(Op::Approve),
         1 => Just(Op::ApproveAnother),
-        1 => (0..6_u32).prop_map(Op::Jump),
+        5 => (0..6_u32).prop_map(Op::Jump),
         1 => Just(Op::Pause),
         1 => Just(Op::Resume),
         1 => any::<bool>().prop_map(Op::Switch),
@@ -242,6 +242,29 @@ proptest! {
             assert!(!world.work(Done::Recorded), "{:?}", world.status);
         }
         assert_eq!(before, (world.live, world.status));
+    }
+
+    #[test]
+    fn abort_is_reachable_within_every_jump(first in plan("first"), up in 1..6_u32, down in 1..5_u32, done in 0..24_usize) {
+        let mut world = World::new(first);
+        for (to, actions) in [(up, 200), (down, done)] {
+            for _ in 0..actions {
+                world.work(Done::Recorded);
+                world.wait(1);
+                if world.status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Gate && cursor.step < to) {
+                    world.ask(Verb::Approve, world.status.cursor.as_ref().map_or(0, |cursor| cursor.step));
+                }
+            }
+            world.ask(Verb::Jump, down);
+        }
+        let originals = world.originals().cloned().unwrap_or_else(|| world.live.clone());
+        world.ask(Verb::Abort, 0);
+        world.run_to_the_end();
+        prop_assert!(matches!(world.status.phase, Phase::Aborted | Phase::Succeeded));
+        prop_assert!(world.status.phase == Phase::Succeeded || world.live == originals);
+        let is_aborted = world.passed.iter().any(|(part, _)| matches!(part, Part::Abort | Part::AbortFinish));
+        prop_assert_eq!(is_aborted, world.status.phase == Phase::Aborted);
+        prop_assert!(is_aborted || world.status.refused_request.is_some(), "{:?}", world.status);
     }
 
     #[test]
