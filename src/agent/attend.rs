@@ -35,6 +35,9 @@ pub(super) enum Next {
     Rest,
     /// Look again after so long, or when something happens.
     Wait(Duration),
+    /// Look again after so long, or when the plan or its Rollout changes; not when objects do, which somebody else writes all
+    /// the time.
+    Pause(Duration),
 }
 
 /// The longest time between two looks at a release that waits: watches tell sooner, where there are any.
@@ -54,8 +57,10 @@ pub(super) struct Attendance {
     /// The plan that runs, under the name by which it is kept.
     pub(super) running: Option<(String, Arc<Captured>)>,
     pub(super) rollout: Option<Value>,
-    objects: Option<(String, Arc<Objects>)>,
+    objects: Option<(Arc<Plan>, Arc<Objects>)>,
     pub(super) fights: Fights,
+    /// Whether somebody overwrites again and again what is written.
+    pub(super) is_fighting: bool,
     failures: u32,
     told_problem: Option<String>,
 }
@@ -81,6 +86,7 @@ impl Attendance {
             rollout: None,
             objects: None,
             fights: Fights::default(),
+            is_fighting: false,
             failures: 0,
             told_problem: None,
         }
@@ -132,6 +138,14 @@ impl Attendance {
         if !self.look().await? {
             return Ok(Next::Rest);
         }
+        if is_terminating(&self.object) && !self.status.is_at_rest() && self.namespace_is_going().await? {
+            // All of it goes: there is nothing to restore, and nobody may write any more.
+            tracing::info!(plan = %self.key, "the namespace is being deleted");
+            hand_back::finalizer(&self.shared.api, &self.address, false).await?;
+            self.shared.claims.release(&self.key);
+            self.shared.interests.clear(&self.key);
+            return Ok(Next::Rest);
+        }
         let Some(plan) = self.plan() else { return self.refuse().await };
         self.rollout = self.read_rollout(&plan).await?;
         let before = self.status.clone();
@@ -169,7 +183,7 @@ impl Attendance {
 
     /// Brings the Rollout's own status up to date. Returns false when a user has written it in between: what it says has to be
     /// heard first.
-    async fn publish(&mut self, plan: &Plan) -> Result<bool, Trouble> {
+    async fn publish(&mut self, plan: &Arc<Plan>) -> Result<bool, Trouble> {
         let Some(rollout) = self.rollout.clone() else { return Ok(true) };
         let (mut workload, mut canary) = (None, None);
         if let Ok(objects) = self.objects(plan).await {
@@ -208,27 +222,37 @@ impl Attendance {
     /// The plan that goes into the machine: the one that runs, else the object's own.
     pub(super) fn plan(&self) -> Option<Arc<Plan>> {
         match &self.running {
-            Some((_, captured)) => Some(Arc::new(captured.plan.clone())),
+            Some((_, captured)) => Some(Arc::clone(&captured.plan)),
             None => self.own.as_ref().ok().cloned(),
         }
     }
 
     /// The objects of a plan.
-    pub(super) async fn objects(&mut self, plan: &Plan) -> Result<Arc<Objects>, Unresolved> {
-        let digest = digest(&plan.spec);
+    pub(super) async fn objects(&mut self, plan: &Arc<Plan>) -> Result<Arc<Objects>, Unresolved> {
         if let Some((of, objects)) = &self.objects
-            && *of == digest
+            && Arc::ptr_eq(of, plan)
         {
             return Ok(Arc::clone(objects));
         }
         let objects = Arc::new(Objects::of(plan, &self.shared.api, &self.shared.served).await?);
-        self.objects = Some((digest, Arc::clone(&objects)));
+        self.objects = Some((Arc::clone(plan), Arc::clone(&objects)));
         Ok(objects)
     }
 
-    fn apply(&mut self, event: &Event) {
+    pub(super) fn apply(&mut self, event: &Event) {
         if let Some(plan) = self.plan() {
             self.status = machine::next(&plan, &self.status, event, Timestamp::now());
+        }
+    }
+
+    /// Whether the namespace takes no new objects because it is being deleted.
+    async fn namespace_is_going(&self) -> Result<bool, Trouble> {
+        match events::rehearse(&self.shared.api, &self.object).await {
+            Err(Trouble::Forbidden(message) | Trouble::NotFound(message)) => {
+                Ok(message.contains("being terminated") || message.contains("namespaces"))
+            }
+            Ok(()) | Err(Trouble::Refused(_) | Trouble::Conflict(_)) => Ok(false),
+            Err(trouble) => Err(trouble),
         }
     }
 
@@ -258,7 +282,7 @@ impl Attendance {
     }
 
     /// Tells the machine what has happened outside.
-    async fn happenings(&mut self, plan: &Plan) -> Result<(), Trouble> {
+    async fn happenings(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
         let is_going = is_terminating(&self.object);
         let rollout_is_going = self.rollout.as_ref().is_none_or(is_terminating);
         let has_written = self.status.captured.is_some()
@@ -295,6 +319,7 @@ impl Attendance {
             Err(_) => {}
         }
         self.replicas(plan).await?;
+        self.revision(plan).await?;
         self.requests(plan).await;
         Ok(())
     }
@@ -325,7 +350,7 @@ impl Attendance {
     }
 
     /// Where pods are a share of all, tells how many that are now.
-    async fn replicas(&mut self, plan: &Plan) -> Result<(), Trouble> {
+    async fn replicas(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
         let is_bound = plan.spec.bindings.iter().any(|binding| matches!(binding.value, LateValue::Replicas(_)));
         if !is_bound || self.status.captured.is_none() {
             return Ok(());
@@ -433,7 +458,7 @@ impl Attendance {
             // A moment later rather than a moment too early.
             wait = wait.min(left + Duration::from_millis(5));
         }
-        Next::Wait(wait)
+        if self.is_fighting { Next::Pause(wait) } else { Next::Wait(wait) }
     }
 
     fn interest(&self, plan: &Plan) -> Interest {

@@ -3,6 +3,7 @@
 //! With it the way back needs neither the plan's object nor git.
 
 use std::io::{Read as _, Write as _};
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -24,7 +25,7 @@ const LONGEST: u64 = 32 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Captured {
     /// The plan that runs.
-    pub(super) plan: Plan,
+    pub(super) plan: Arc<Plan>,
     /// What stood at its paths.
     pub(super) originals: Originals,
 }
@@ -97,7 +98,7 @@ pub(super) fn read(object: &Value) -> Result<Captured, String> {
     };
     let plan = plans::from_value(part("plan")?).map_err(|error| error.to_string())?;
     let originals = serde_json::from_value(part("originals")?).map_err(|error| format!("`data.originals`: {error}"))?;
-    Ok(Captured { plan, originals })
+    Ok(Captured { plan: Arc::new(plan), originals })
 }
 
 /// The value of the label that leads from an object to its plan: the name, or its digest where it is too long.
@@ -155,7 +156,7 @@ mod tests {
     fn what_is_kept_comes_back() {
         let values = [("/spec/selector".to_owned(), Some(json!({"app": "shop"}))), ("/spec/other".to_owned(), None)];
         let originals = [(ObjectKey::new("Service", "shop"), values.into_iter().collect())].into_iter().collect();
-        let captured = Captured { plan: fixture(), originals };
+        let captured = Captured { plan: fixture().into(), originals };
         let object = written(&name_of(&captured.plan, 7), &captured).unwrap();
         assert_eq!(read(&object).unwrap(), captured);
         assert!(object.to_string().len() < 8_000);
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_somebody_has_changed_is_refused() {
-        let captured = Captured { plan: fixture(), originals: std::collections::BTreeMap::new() };
+        let captured = Captured { plan: fixture().into(), originals: std::collections::BTreeMap::new() };
         let mut object = written("a", &captured).unwrap();
         object["data"]["plan"] = json!("bm90IGd6aXA=");
         assert!(read(&object).unwrap_err().starts_with("`data.plan`: "));

@@ -15,7 +15,7 @@ use super::observe::Sight;
 use super::revisions;
 use super::settled;
 use super::trouble::Trouble;
-use super::write::{Obstacle, Originals, Writes, Wrote};
+use super::write::{Missing, Obstacle, Originals, Writes, Wrote, is_terminating};
 use crate::machine::{self, Duty, Event};
 use crate::model::{Await, Bindings, HoldCause, LateValue, ObjectKey, Part, Plan, Purpose, Revision, Stage, VersionKey};
 
@@ -90,7 +90,7 @@ impl Attendance {
         self.refresh_version().await?;
         let before = self.running.as_ref().filter(|_| again).map(|(_, captured)| captured.originals.clone());
         let originals = capture::read_originals(&self.shared.api, &objects, before.as_ref()).await?;
-        let captured = Captured { plan: (*own).clone(), originals };
+        let captured = Captured { plan: own, originals };
         let turn = self.status.turn;
         let name = capture::keep(&self.shared.api, &captured, turn).await?;
         // From here on this is the plan that runs.
@@ -196,6 +196,7 @@ impl Attendance {
         if let Some(obstacle) = obstacle {
             return failed(obstacle).map(Some);
         }
+        self.is_fighting = fight.is_some();
         Ok(fight.map(|reason| Event::Failed { reason, permanent: true }))
     }
 
@@ -217,8 +218,22 @@ impl Attendance {
     }
 
     fn writes<'a>(&'a self, plan: &'a Plan, objects: &'a Objects, bindings: &'a Bindings, originals: Option<&'a Originals>) -> Writes<'a> {
-        let restores = self.restores();
-        Writes { api: &self.shared.api, metrics: &self.shared.metrics, plan, objects, bindings, originals, restores }
+        let missing = match self.status.cursor.as_ref().map(|cursor| cursor.part) {
+            Some(Part::Abort | Part::AbortFinish) => Missing::StaysAway,
+            Some(Part::Settle) => Missing::IsMade,
+            Some(
+                Part::Check
+                | Part::Capture
+                | Part::Stages
+                | Part::EnterFromAbove
+                | Part::Reassert
+                | Part::Gate
+                | Part::Finish
+                | Part::HandBack,
+            )
+            | None => Missing::IsWaitedFor,
+        };
+        Writes { api: &self.shared.api, metrics: &self.shared.metrics, plan, objects, bindings, originals, missing }
     }
 
     fn originals(&self, wanted: bool) -> Option<Originals> {
@@ -251,6 +266,24 @@ impl Attendance {
             Some(found) => Bound::News(Bindings { canary_revision: Some(found.hash), ..Bindings::default() }),
             None => Bound::Unknown(format!("{workload}: its controller has not said yet which revision its pods have")),
         })
+    }
+}
+
+impl Attendance {
+    /// Reads the revision of the new pods again: a workload that was made anew may have another.
+    pub(super) async fn revision(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
+        let is_bound = plan.spec.bindings.iter().any(|binding| binding.value == LateValue::CanaryRevision);
+        let Some(known) = self.status.bindings.canary_revision.clone().filter(|_| is_bound && self.status.captured.is_some()) else {
+            return Ok(());
+        };
+        let Ok(objects) = self.objects(plan).await else { return Ok(()) };
+        let Some(target) = new_pods(plan).and_then(|workload| objects.get(workload)) else { return Ok(()) };
+        let Some(live) = target.live(&self.shared.api).await?.filter(|live| !is_terminating(live)) else { return Ok(()) };
+        let found = revisions::current(&self.shared.api, &self.key.namespace, &live).await?;
+        if let Some(found) = found.filter(|found| found.hash != known) {
+            self.apply(&Event::Bound(Bindings { canary_revision: Some(found.hash), ..Bindings::default() }));
+        }
+        Ok(())
     }
 }
 

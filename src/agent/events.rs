@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::api::{Api, MANAGER, segment};
+use super::trouble::Trouble;
 
 /// How loud an event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,28 +20,44 @@ pub(super) async fn tell(api: &Api, about: &Value, kind: Kind, reason: &str, mes
     if !api.may_write() {
         return;
     }
-    let text = |pointer: &str| about.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let namespace = text("/metadata/namespace");
-    let now = Timestamp::now();
+    let (namespace, name) = (text(about, "/metadata/namespace"), text(about, "/metadata/name"));
+    tracing::info!(namespace, name, reason, message, "event");
+    if let Err(trouble) = api.ask(&collection(about), &event(about, kind, reason, message)).await {
+        tracing::debug!(%trouble, reason, "the event could not be told");
+    }
+}
+
+/// Asks whether an event could be told.
+pub(super) async fn rehearse(api: &Api, about: &Value) -> Result<(), Trouble> {
+    let event = event(about, Kind::Normal, "Rehearsed", "");
+    api.ask(&format!("{}?dryRun=All", collection(about)), &event).await.map(|_| ())
+}
+
+fn collection(about: &Value) -> String {
+    format!("/apis/events.k8s.io/v1/namespaces/{}/events", segment(text(about, "/metadata/namespace")))
+}
+
+fn event(about: &Value, kind: Kind, reason: &str, message: &str) -> Value {
+    let text = |pointer: &str| text(about, pointer);
     let message: String = message.chars().take(1000).collect();
-    let event = json!({
+    json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"generateName": format!("{}.", text("/metadata/name")), "namespace": namespace},
+        "metadata": {"generateName": format!("{}.", text("/metadata/name")), "namespace": text("/metadata/namespace")},
         "regarding": {
-            "apiVersion": text("/apiVersion"), "kind": text("/kind"), "namespace": namespace, "name": text("/metadata/name"),
-            "uid": text("/metadata/uid"), "resourceVersion": text("/metadata/resourceVersion"),
+            "apiVersion": text("/apiVersion"), "kind": text("/kind"), "namespace": text("/metadata/namespace"),
+            "name": text("/metadata/name"), "uid": text("/metadata/uid"), "resourceVersion": text("/metadata/resourceVersion"),
         },
-        "eventTime": format!("{now:.6}"),
+        "eventTime": format!("{:.6}", Timestamp::now()),
         "type": match kind { Kind::Normal => "Normal", Kind::Warning => "Warning" },
         "reason": reason,
         "action": reason,
         "note": message,
         "reportingController": "rollout.dev/agent",
         "reportingInstance": MANAGER,
-    });
-    tracing::info!(namespace, name = text("/metadata/name"), reason, message, "event");
-    if let Err(trouble) = api.ask(&format!("/apis/events.k8s.io/v1/namespaces/{}/events", segment(namespace)), &event).await {
-        tracing::debug!(%trouble, reason, "the event could not be told");
-    }
+    })
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -20,7 +20,9 @@ impl Fights {
     /// Notes that a manager overwrote an object; returns what to tell when it has become a fight.
     pub(super) fn note(&mut self, object: &ObjectKey, manager: &str, fields: &str, now: Instant) -> Option<String> {
         let times = self.0.entry((object.clone(), manager.to_owned())).or_default();
-        times.retain(|time| now.duration_since(*time) < WITHIN);
+        // A fight is over when nobody has overwritten anything for longer than we pause.
+        let within = if times.len() >= MOST { WITHIN * 5 } else { WITHIN };
+        times.retain(|time| now.duration_since(*time) < within);
         times.push(now);
         (times.len() >= MOST).then(|| {
             format!(
@@ -67,5 +69,7 @@ mod tests {
         assert_eq!(note("kubectl", 50), None);
         assert_eq!(note("kubectl", 100), None);
         assert_eq!(note("kubectl", 150), None);
+        assert!(note("argocd-controller", 90).is_some());
+        assert_eq!(note("argocd-controller", 900), None);
     }
 }

@@ -35,12 +35,15 @@ enum News {
 #[derive(Default)]
 struct Bell {
     rung: AtomicBool,
+    /// Whether it was the plan or its Rollout that has changed.
+    loud: AtomicBool,
     notify: Notify,
 }
 
 impl Bell {
-    fn ring(&self) {
+    fn ring(&self, loud: bool) {
         self.rung.store(true, Ordering::Release);
+        self.loud.fetch_or(loud, Ordering::AcqRel);
         self.notify.notify_one();
     }
 }
@@ -164,7 +167,7 @@ impl Supervisor {
             }
             News::Object(namespace, Seen::There(object) | Seen::Gone(object)) => {
                 for key in self.shared.interests.concerned(&namespace, &object.names) {
-                    self.wake(&key);
+                    self.ring(&key, false);
                 }
             }
             News::Rollout(Seen::All) | News::Object(_, Seen::All) => {}
@@ -172,8 +175,12 @@ impl Supervisor {
     }
 
     fn wake(&mut self, key: &PlanKey) {
+        self.ring(key, true);
+    }
+
+    fn ring(&mut self, key: &PlanKey, loud: bool) {
         if let Some(bell) = self.bells.get(key) {
-            bell.ring();
+            bell.ring(loud);
             return;
         }
         let bell = Arc::new(Bell::default());
@@ -270,6 +277,7 @@ async fn attend(
     }
     loop {
         bell.rung.store(false, Ordering::Release);
+        bell.loud.store(false, Ordering::Release);
         let result = match turns.acquire().await {
             Ok(_turn) => attendance.pass(|| bell.rung.load(Ordering::Acquire)).await,
             Err(_) => return,
@@ -279,6 +287,15 @@ async fn attend(
             Ok(Next::Wait(time)) => {
                 failed = 0;
                 let _ = tokio::time::timeout(time, bell.notify.notified()).await;
+            }
+            Ok(Next::Pause(time)) => {
+                failed = 0;
+                let loudly = async {
+                    while !bell.loud.load(Ordering::Acquire) {
+                        bell.notify.notified().await;
+                    }
+                };
+                let _ = tokio::time::timeout(time, loudly).await;
             }
             Err(trouble) => pause(&shared, &key, &trouble, &mut failed).await,
         }

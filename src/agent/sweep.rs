@@ -14,7 +14,7 @@ use super::objects::{Objects, PLAN_LABEL, Unresolved};
 use super::observe::Sight;
 use super::shared::Shared;
 use super::trouble::Trouble;
-use super::write::{Obstacle, Writes, Wrote};
+use super::write::{Missing, Obstacle, Writes, Wrote};
 use crate::model::{Await, Bindings, Stage};
 
 /// How often what a stage waits for is looked at.
@@ -88,7 +88,7 @@ async fn in_namespace(shared: &Shared, namespace: &str, selector: &str) -> Resul
 /// Goes both ways back, from within `finish` and from the steps: where the release stood is not known any more, and what
 /// is so already costs nothing.
 async fn restore(shared: &Shared, key: &PlanKey, captured: &Captured) -> Result<(), Trouble> {
-    let plan = &captured.plan;
+    let plan = &*captured.plan;
     let objects = match Objects::of(plan, &shared.api, &shared.served).await {
         Ok(objects) => objects,
         Err(Unresolved::Trouble(trouble)) => return Err(trouble),
@@ -109,7 +109,7 @@ async fn restore(shared: &Shared, key: &PlanKey, captured: &Captured) -> Result<
         objects: &objects,
         bindings: &bindings,
         originals: Some(&captured.originals),
-        restores: true,
+        missing: Missing::StaysAway,
     };
     let workload =
         super::check::workload(plan).and_then(|target| plan.spec.baseline.iter().find(|version| version.object() == target.object()));

@@ -83,8 +83,19 @@ pub(super) struct Writes<'a> {
     pub(super) bindings: &'a Bindings,
     /// Absent: the plan's own values are written everywhere.
     pub(super) originals: Option<&'a Originals>,
-    /// Whether an object of the user's own that is gone stays gone: on the way back.
-    pub(super) restores: bool,
+    /// What becomes of an object of the user's own that does not exist.
+    pub(super) missing: Missing,
+}
+
+/// What becomes of an object of the user's own that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// Whoever owns it has to bring it back first.
+    IsWaitedFor,
+    /// It stays away: on the way back nothing is restored that its owner has removed.
+    StaysAway,
+    /// It is made: the target is written at once.
+    IsMade,
 }
 
 /// What an object should hold.
@@ -133,13 +144,18 @@ impl Writes<'_> {
         let wanted = self.wanted(target, version)?;
         let live = target.live(self.api).await.map_err(trouble("read"))?;
         let Some(live) = live else {
-            let whole = match wanted {
-                _ if self.restores && !target.is_companion => return Ok(Wrote::Gone),
-                Wanted::Whole(whole) => whole,
-                // The owner's object, which whoever owns it has to bring back.
-                Wanted::Values(_) => return Err(Obstacle::Missing(target.key.clone())),
+            let whole = match (wanted, self.missing) {
+                (Wanted::Whole(whole), _) => whole,
+                (Wanted::Values(_), Missing::StaysAway) => return Ok(Wrote::Gone),
+                (Wanted::Values(_), Missing::IsMade) => self.bound(version)?,
+                (Wanted::Values(_), Missing::IsWaitedFor) => return Err(Obstacle::Missing(target.key.clone())),
             };
-            self.api.create(&target.collection, &whole, Mode::Real).await.map_err(trouble("create"))?;
+            match self.api.create(&target.collection, &whole, Mode::Real).await {
+                Ok(_) => {}
+                // Making the owner's objects needs a right that no plan asks for: then the owner has to do it.
+                Err(Trouble::Forbidden(_)) if !target.is_companion => return Err(Obstacle::Missing(target.key.clone())),
+                Err(found) => return Err(trouble("create")(found)),
+            }
             self.metrics.wrote(&target.resource.kind);
             return Ok(Wrote::Created);
         };

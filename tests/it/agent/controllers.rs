@@ -28,7 +28,10 @@ fn of_kind(store: &Store, collection: &str) -> Vec<(Key, Value)> {
 /// A template has one ReplicaSet; the newest has all the pods.
 fn roll_out(store: &mut Store, key: &Key, deployment: &Value) {
     let name = &key.1;
-    let hash = hash(&deployment["spec"]["template"]);
+    let mut hash = hash(&deployment["spec"]["template"]);
+    if store.collided.contains(name.as_str()) {
+        hash.push('x');
+    }
     let sets = key.0.replace("/deployments", "/replicasets");
     let set_key = (sets.clone(), format!("{name}-{hash}"));
     let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);

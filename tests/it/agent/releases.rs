@@ -175,6 +175,37 @@ fn what_somebody_changes_in_mid_step_is_put_right_and_a_fight_is_told() {
 }
 
 #[test]
+fn a_canary_workload_that_was_deleted_is_made_again_and_found_under_its_new_revision() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        world.server.with(|store| store.collided.insert("shop-canary"));
+        world.delete("Deployment", "shop-canary");
+        let selects = |world: &super::world::World| world.live("Service", "shop-canary")["spec"]["selector"]["pod-template-hash"].clone();
+        world.until("the new revision", |world| selects(world).as_str().is_some_and(|hash| hash.ends_with('x'))).await;
+        assert_eq!(world.status()["bindings"]["canaryRevision"], selects(world));
+    });
+}
+
+#[test]
+fn a_namespace_that_is_deleted_is_not_held_back() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        world.server.with(|store| store.is_terminating = true);
+        world.delete("RolloutPlan", "shop");
+        for (kind, name) in [("Deployment", "shop"), ("Service", "shop-canary"), ("Rollout", "shop")] {
+            if world.find(kind, name).is_some() {
+                world.delete(kind, name);
+            }
+        }
+        world.until("the plan is gone", |world| world.find("RolloutPlan", "shop").is_none()).await;
+    });
+}
+
+#[test]
 fn jumps_go_both_ways() {
     scenario(async |world| {
         let plan = shop();

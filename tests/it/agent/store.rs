@@ -75,6 +75,10 @@ pub(super) struct Store {
     pub(super) forbidden: BTreeSet<&'static str>,
     /// Names of Deployments whose pods never get ready.
     pub(super) unready: BTreeSet<&'static str>,
+    /// Names of Deployments whose revision has another hash than its template, as after a collision.
+    pub(super) collided: BTreeSet<&'static str>,
+    /// Whether the namespace is being deleted.
+    pub(super) is_terminating: bool,
 }
 
 impl Store {
@@ -88,6 +92,10 @@ impl Store {
             object["metadata"]["name"] = json!(format!("{prefix}{}", self.version + 1));
         }
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        if self.is_terminating {
+            let message = format!("unable to create new content in namespace prod because it is being terminated: {name}");
+            return Err(refusal(403, "Forbidden", message));
+        }
         let key = (collection.to_owned(), name);
         if self.objects.contains_key(&key) {
             return Err(refusal(409, "AlreadyExists", format!("{} exists", key.1)));
