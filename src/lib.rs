@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod build;
 pub mod cases;
+pub mod check;
 pub mod cli;
 pub mod coexist;
 pub mod config;
@@ -14,6 +15,7 @@ pub mod diff;
 pub mod digest;
 pub mod discover;
 pub mod disk;
+pub mod exposure;
 pub mod files;
 pub mod function;
 pub mod git;

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::check;
 use crate::discover;
 use crate::model::{Catalog, Finding, ObjectRef, Originals, Plan, Rollout, Source};
 use crate::plan;
@@ -102,6 +103,7 @@ fn one(
         Ok(Rendered { plan, findings: found }) => {
             findings.extend(found);
             findings.extend(plan::size::check(&plan));
+            findings.extend(check::check(&plan, &head));
             (Some(plan), findings)
         }
         Err(found) => {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 pub use list::ListError;
 
+use crate::check;
 use crate::config::{Build, Config, Environment, OUTPUT};
 use crate::discover;
 use crate::files::Files;
@@ -128,6 +129,7 @@ fn one(catalog: &Catalog, rollout: &Rollout, previous: Option<&Plan>, scripts: &
         Ok(rendered) => {
             findings.extend(rendered.findings);
             findings.extend(plan::size::check(&rendered.plan));
+            findings.extend(check::check(&rendered.plan, &head));
             Some(rendered.plan)
         }
         Err(found) => {

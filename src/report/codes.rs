@@ -277,6 +277,14 @@ pub const CODES: &[(&str, &str)] = &[
     ("strategy-both", "The strategy is both canary and blue-green.\n\nTake one away."),
     ("strategy-missing", "The Rollout has no strategy.\n\nWrite `strategy: {canary: {steps: [...]}}`."),
     (
+        "traffic-differs",
+        "The manifests of a step give the new version another share than the step declares.\n\nThe share is computed from the rendered gateway objects, Services and pod labels, request by request, without the script that made them. A warning says that requests of another workload get the new version too, when they match. Most often the script is wrong: write a case for `rollout test` that shows it.",
+    ),
+    (
+        "traffic-leaks",
+        "A destination that is meant for the old version has pods of the new version behind it too.\n\nIn steps with traffic, requests to it reach the new version by the number of pods, beside the share that the step declares. With `disableGenerateCanaryService` nobody pins the Service: let every destination name a subset whose labels only one version's pods have.",
+    ),
+    (
         "traffic-routing-shared",
         "The Rollout uses a TrafficRouting of its own kind, which is not read yet.\n\nWrite `trafficRoutings` in the Rollout.",
     ),

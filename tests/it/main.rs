@@ -19,6 +19,7 @@ mod commit;
 mod disk;
 mod engines;
 mod examples;
+mod exposure;
 mod function;
 mod git;
 mod golden;

@@ -1,0 +1,83 @@
+//! Who gets which version: the traffic of a plan's rendered manifests, told from the manifests alone.
+//!
+//! A second reading, on purpose apart from the scripts that write gateway objects: it knows what a gateway does with its
+//! objects, one file a kind, and nothing of how they came about. It follows requests (one for every rule of the user, alone and
+//! with every match of the step) through the gateway object, Services and subsets to the pods. What it cannot tell it says so.
+
+mod answer;
+mod condition;
+mod destination;
+mod entry;
+mod http_route;
+mod ingress;
+mod pods;
+mod request;
+mod view;
+mod virtual_service;
+
+use crate::model::{Manifest, ObjectKey, Plan};
+
+pub use answer::{Share, Split};
+pub use condition::Verdict;
+pub use request::Request;
+
+/// The traffic of every state of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exposure {
+    /// Before the release.
+    pub baseline: Vec<Entry>,
+    /// In each step, in their order.
+    pub steps: Vec<Vec<Entry>>,
+    /// After the release.
+    pub target: Vec<Entry>,
+}
+
+/// One gateway object in a state: the way into the workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The object as the user wrote it.
+    pub object: ObjectKey,
+    /// Where requests go.
+    pub routes: Routes,
+}
+
+/// Where requests go that a gateway object takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Routes {
+    /// By request.
+    Known(Vec<Route>),
+    /// It cannot be told, and why.
+    NotKnown(String),
+}
+
+/// One request, and who answers it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// The request.
+    pub request: Request,
+    /// Whether the step's matches mean it. `No` where the state is no step.
+    pub is_matched: Verdict,
+    /// Who answers it.
+    pub share: Share,
+    /// Whether it reaches the workload after the release, by the user's own rules; `Unknown` where that cannot be told, and
+    /// where such a rule leads to the new version by name.
+    pub is_ours: Verdict,
+    /// Where the user's own rules send it: the pointer of a destination in the object as the user wrote it.
+    pub origin: Option<String>,
+}
+
+/// Returns who gets which version in every state. `beside` are objects that the plan does not hold but routes pass: the
+/// Service where no second one is made, and an Ingress that stays as it is.
+pub fn of(plan: &Plan, beside: &[&Manifest]) -> Exposure {
+    let spec = &plan.spec;
+    let target = view::View::target(plan, beside);
+    let entries = |view: &view::View<'_>, step| entry::entries(view, &target, step);
+    Exposure {
+        baseline: entries(&view::View::baseline(plan, beside), None),
+        steps: spec.steps.iter().map(|step| entries(&view::View::step(plan, beside, step), Some(step))).collect(),
+        target: entries(&target, None),
+    }
+}
+
+#[cfg(test)]
+mod tests;
