@@ -115,6 +115,19 @@ mod tests {
     }
 
     #[test]
+    fn programs_get_every_line_with_who_gets_what() {
+        let plan = crate::plan::fixture();
+        let script = crate::simulate::Script { approve_after: Some(60), ..crate::simulate::Script::default() };
+        let simulation = crate::simulate::simulate(&plan, &script, &std::collections::BTreeMap::new());
+        let json = super::timeline_json(&plan, &simulation);
+        assert_eq!((&json["phase"], &json["stopped"], &json["namespace"]), (&"Succeeded".into(), &"quiet".into(), &"prod".into()));
+        let lines = json["timeline"].as_array().expect("lines");
+        assert_eq!(lines.len(), simulation.rows.len());
+        let split = lines.iter().find(|line| line["traffic"]["percent"] == 20).expect("a step with a fifth of the traffic");
+        assert_eq!((&split["where"], &split["who"]), (&"step 1".into(), &"agent".into()));
+    }
+
+    #[test]
     fn hours_grow_as_they_need() {
         assert_eq!((clock(340), clock(36_000)), ("0:05:40".to_owned(), "10:00:00".to_owned()));
     }

@@ -65,6 +65,12 @@ impl Agent {
         captured.and_then(|name| self.kept.get(name)).map_or(&self.object, |(plan, _)| plan)
     }
 
+    /// The plan whose objects are in the cluster.
+    pub(super) fn written(&self) -> &Plan {
+        let captured = self.status.captured.as_ref().and_then(|name| self.kept.get(name));
+        captured.map_or(&self.object, |(plan, _)| plan)
+    }
+
     fn originals(&self) -> Option<&Live> {
         self.status.captured.as_ref().and_then(|name| self.kept.get(name)).map(|(_, live)| live)
     }

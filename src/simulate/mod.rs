@@ -374,7 +374,7 @@ impl<'a> Play<'a> {
 
     fn row_at(&mut self, place: String, who: Who, what: String) {
         let status = &self.agent.status;
-        let traffic = traffic::traffic(self.agent.plan(), &self.cluster, &status.bindings);
+        let traffic = traffic::traffic(self.agent.written(), &self.cluster, &status.bindings);
         let seconds = self.now.as_second() - self.script.start.as_second();
         self.rows.push(Row { seconds, place, who, what, phase: status.phase, traffic, waiting_for: None });
     }

@@ -123,6 +123,27 @@ fn crashing_pods_are_seen() {
 }
 
 #[test]
+fn a_plan_rendered_again_is_taken_up_in_its_step_without_moving_traffic() {
+    let mut other: Plan = fixture();
+    for (version, object) in &mut other.spec.objects {
+        if version.object().kind() == "VirtualService" {
+            for rule in object["spec"]["http"].as_array_mut().expect("rules") {
+                rule["timeout"] = "5s".into();
+            }
+        }
+    }
+    let files = BTreeMap::from([("again.yaml".to_owned(), other)]);
+    let script = Script::from_text("events: [{when: {gate: 1}, after: 60, do: {plan: {file: again.yaml}}}]").expect("events");
+    let simulation = simulate(&fixture(), &script, &files);
+    assert!(says(&simulation, Who::Agent, "writes VirtualService/shop"), "{:#?}", simulation.rows);
+    assert_eq!((simulation.phase, simulation.seconds), (Phase::Gated, 76), "{:#?}", simulation.rows);
+    let later: Vec<_> = simulation.rows.iter().filter(|row| row.seconds >= 60).map(|row| row.traffic.percent).collect();
+    // Between keeping the new rendering and writing it, the gateway objects are in no state of that rendering.
+    assert!(later.iter().all(|percent| percent.is_none_or(|percent| percent == 20)), "{:#?}", simulation.rows);
+    assert_eq!(later.last(), Some(&Some(20)));
+}
+
+#[test]
 fn absurd_numbers_end_too() {
     let text = "start: 9999-12-30T00:00:00Z\nuntil: 31622400\napproveAfter: 31622400\nreadyAfter: 31622400\n";
     run(text);
