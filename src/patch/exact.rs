@@ -144,12 +144,18 @@ mod tests {
         (paths.is_empty() || !kept.is_empty()).then_some(Value::Object(kept))
     }
 
+    /// Whether a path has a key where the object has a list: no kind has both in one place.
+    fn contradicts(object: &Value, path: &str) -> bool {
+        let parents = path.match_indices('/').skip(1).map(|(end, _)| &path[..end]);
+        parents.filter_map(|parent| object.pointer(parent)).any(Value::is_array)
+    }
+
     proptest! {
         #[test]
         fn inside_the_paths_exactly_the_plans_outside_untouched(
             live in value(), wanted in value(), paths in prop::collection::vec(path(), 0..4)
         ) {
-            prop_assume!(live.is_object());
+            prop_assume!(live.is_object() && !paths.iter().any(|path| contradicts(&live, path)));
             let values = values_at(&wanted, &paths);
             let after = patched(&live, &exact(&values, &live));
             // A deeper path decides where two overlap: it names the same wanted object.
@@ -160,7 +166,7 @@ mod tests {
 
         #[test]
         fn what_was_there_comes_back(live in value(), wanted in value(), paths in prop::collection::vec(path(), 0..4)) {
-            prop_assume!(live.is_object());
+            prop_assume!(live.is_object() && !paths.iter().any(|path| contradicts(&live, path)));
             let captured = values_at(&live, &paths);
             let after = patched(&live, &exact(&values_at(&wanted, &paths), &live));
             let restored = patched(&after, &exact(&captured, &after));
@@ -169,7 +175,7 @@ mod tests {
 
         #[test]
         fn twice_is_once(live in value(), wanted in value(), paths in prop::collection::vec(path(), 0..4)) {
-            prop_assume!(live.is_object());
+            prop_assume!(live.is_object() && !paths.iter().any(|path| contradicts(&live, path)));
             let values = values_at(&wanted, &paths);
             let once = patched(&live, &exact(&values, &live));
             prop_assert_eq!(&patched(&once, &exact(&values, &once)), &once);
