@@ -23,7 +23,7 @@ pub(super) async fn tell(api: &Api, about: &Value, kind: Kind, reason: &str, mes
     let (namespace, name) = (text(about, "/metadata/namespace"), text(about, "/metadata/name"));
     tracing::info!(namespace, name, reason, message, "event");
     if let Err(trouble) = api.ask(&collection(about), &event(about, kind, reason, message)).await {
-        tracing::debug!(%trouble, reason, "the event could not be told");
+        tracing::warn!(%trouble, reason, "the event could not be told");
     }
 }
 
@@ -40,10 +40,11 @@ fn collection(about: &Value) -> String {
 fn event(about: &Value, kind: Kind, reason: &str, message: &str) -> Value {
     let text = |pointer: &str| text(about, pointer);
     let message: String = message.chars().take(1000).collect();
+    let name: String = text("/metadata/name").chars().take(200).collect();
     json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"generateName": format!("{}.", text("/metadata/name")), "namespace": text("/metadata/namespace")},
+        "metadata": {"generateName": format!("{name}-"), "namespace": text("/metadata/namespace")},
         "regarding": {
             "apiVersion": text("/apiVersion"), "kind": text("/kind"), "namespace": text("/metadata/namespace"),
             "name": text("/metadata/name"), "uid": text("/metadata/uid"), "resourceVersion": text("/metadata/resourceVersion"),

@@ -89,6 +89,9 @@ impl Store {
     pub(super) fn create(&mut self, collection: &str, mut object: Value, manager: &str, is_dry_run: bool) -> Result<Value, Refusal> {
         if object["metadata"]["name"].is_null() {
             let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default().to_owned();
+            if prefix.trim_end_matches('-').ends_with(|last: char| !last.is_ascii_alphanumeric()) || prefix.is_empty() {
+                return Err(refusal(422, "Invalid", format!("metadata.generateName: Invalid value: {prefix:?}")));
+            }
             object["metadata"]["name"] = json!(format!("{prefix}{}", self.version + 1));
         }
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
