@@ -25,7 +25,7 @@ use super::trouble::Trouble;
 use super::write::is_terminating;
 use crate::kruise_status::{self, Seen};
 use crate::machine::{self, Event};
-use crate::model::{Bindings, LateValue, Part, Phase, Plan, PlanStatus};
+use crate::model::{Await, Bindings, LateValue, Part, Phase, Plan, PlanStatus};
 use crate::plan::{API_VERSION, KIND, digest, from_value};
 
 /// What to do with a plan after a pass.
@@ -465,6 +465,13 @@ impl Attendance {
         let mut interest = Interest::default();
         interest.names.extend([plan.spec.rollout.name.clone(), plan.spec.workload.name.clone()]);
         interest.names.extend(plan.spec.paths.iter().map(|entry| entry.object.name().to_owned()));
+        // A Service that is only waited for need not be an object of the plan.
+        let steps = plan.spec.steps.iter().flat_map(|step| step.stages.iter().chain(&step.enter_from_above));
+        let stages = steps.chain(&plan.spec.finish).chain(&plan.spec.abort).chain(&plan.spec.abort_finish);
+        interest.names.extend(stages.flat_map(|stage| &stage.awaits).filter_map(|wait| match wait {
+            Await::Endpoints { service, .. } => Some(service.clone()),
+            Await::PodsReady { .. } | Await::Available { .. } | Await::Condition { .. } | Await::Grace(_) | Await::Gone { .. } => None,
+        }));
         interest.resources.extend([
             Resource::known("apps/v1", "ReplicaSet", "replicasets"),
             Resource::known("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),

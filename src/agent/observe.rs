@@ -1,5 +1,7 @@
 //! What a stage waits for, looked at: an empty answer means that all of it holds.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::api::Api;
@@ -31,7 +33,7 @@ impl Sight<'_> {
             let missing = match wait {
                 Await::PodsReady { workload, revision, count } => self.pods_ready(workload, *revision, *count).await?,
                 Await::Available { workload } => self.available(workload).await?,
-                Await::Endpoints { service, at_least } => self.endpoints(service, *at_least).await?,
+                Await::Endpoints { service, at_least, of } => self.endpoints(service, *at_least, of.as_ref()).await?,
                 Await::Condition { object, kind, status } => self.condition(object, kind, status).await?,
                 Await::Gone { object } => self.gone(object).await?,
                 Await::Grace(_) => None,
@@ -97,12 +99,20 @@ impl Sight<'_> {
         Ok(Some(format!("{key}: {} of {wanted} pods are new and available{rest}{}", updated.min(available), why(&live))))
     }
 
-    async fn endpoints(&self, service: &str, at_least: u32) -> Result<Option<String>, Trouble> {
+    async fn endpoints(&self, service: &str, at_least: u32, of: Option<&ObjectKey>) -> Result<Option<String>, Trouble> {
+        let pods = match of {
+            None => None,
+            Some(key) => match self.live(key).await? {
+                Some(live) => Some(revisions::pods_of(self.api, &self.plan.namespace, &live).await?),
+                None => return Ok(Some(format!("{key} does not exist"))),
+            },
+        };
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", super::api::segment(&self.plan.namespace));
         let selector = format!("&labelSelector={}", super::api::segment(&format!("kubernetes.io/service-name={service}")));
         let slices = self.api.list(&path, &selector).await?;
-        let ready = ready_addresses(&slices);
-        Ok((ready < u64::from(at_least)).then(|| format!("Service/{service}: {ready} of {at_least} ready endpoints")))
+        let ready = ready_addresses(&slices, pods.as_ref());
+        let whose = of.map_or_else(String::new, |key| format!(" of {key}"));
+        Ok((ready < u64::from(at_least)).then(|| format!("Service/{service}: {ready} of {at_least} ready endpoints{whose}")))
     }
 
     async fn condition(&self, key: &ObjectKey, kind: &str, status: &str) -> Result<Option<String>, Trouble> {
@@ -140,12 +150,14 @@ fn why(live: &Value) -> String {
     complaint.map(|condition| format!(" ({})", text(condition, "message"))).unwrap_or_default()
 }
 
-/// Addresses that are ready, each once. A missing condition means ready.
-fn ready_addresses(slices: &[Value]) -> u64 {
+/// Addresses that are ready, each once, of these pods or of all. A missing condition means ready.
+fn ready_addresses(slices: &[Value], pods: Option<&BTreeSet<String>>) -> u64 {
     let endpoints = slices.iter().filter_map(|slice| slice.get("endpoints")?.as_array()).flatten();
     let is_ready = |endpoint: &&Value| endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
-    let addresses = endpoints.filter(is_ready).filter_map(|endpoint| endpoint.get("addresses")?.as_array()).flatten();
-    let unique: std::collections::BTreeSet<&str> = addresses.filter_map(Value::as_str).collect();
+    let pod = |endpoint: &Value| endpoint.pointer("/targetRef/name").and_then(Value::as_str).map(str::to_owned);
+    let is_meant = |endpoint: &&Value| pods.is_none_or(|pods| pod(endpoint).is_some_and(|pod| pods.contains(&pod)));
+    let addresses = endpoints.filter(is_ready).filter(is_meant).filter_map(|endpoint| endpoint.get("addresses")?.as_array()).flatten();
+    let unique: BTreeSet<&str> = addresses.filter_map(Value::as_str).collect();
     unique.len() as u64
 }
 
@@ -183,6 +195,8 @@ fn number(value: &Value, pointer: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::{Value, json};
 
     use super::{condition, ready_addresses, why};
@@ -194,7 +208,16 @@ mod tests {
             json!({"endpoints": [{"addresses": ["10.0.0.1"]}, {"addresses": ["10.0.0.3"], "conditions": {}}]}),
             json!({"endpoints": null}),
         ];
-        assert_eq!(ready_addresses(&slices), 2);
+        assert_eq!(ready_addresses(&slices, None), 2);
+    }
+
+    #[test]
+    fn addresses_of_other_pods_do_not_count_where_pods_are_named() {
+        let endpoint = |address: &str, pod: &str| json!({"addresses": [address], "targetRef": {"kind": "Pod", "name": pod}});
+        let slices =
+            [json!({"endpoints": [endpoint("10.0.0.1", "shop-1"), endpoint("10.0.0.2", "shop-canary-1"), {"addresses": ["10.0.0.3"]}]})];
+        assert_eq!(ready_addresses(&slices, Some(&BTreeSet::from(["shop-canary-1".to_owned()]))), 1);
+        assert_eq!(ready_addresses(&slices, Some(&BTreeSet::new())), 0);
     }
 
     #[track_caller]

@@ -1,5 +1,7 @@
 //! The revisions of a workload's pods: which hash they carry, and how many are ready.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::api::{Api, segment};
@@ -53,6 +55,16 @@ pub(super) async fn pods_left(api: &Api, namespace: &str, workload: &Value) -> R
         left += pods.iter().filter(|pod| is_owned_by(pod, &set) && !super::write::is_terminating(pod)).count() as u64;
     }
     Ok(left)
+}
+
+/// Returns the names of the workload's pods of the newest template.
+pub(super) async fn pods_of(api: &Api, namespace: &str, workload: &Value) -> Result<BTreeSet<String>, Trouble> {
+    let Some(current) = current(api, namespace, workload).await? else { return Ok(BTreeSet::new()) };
+    let path = format!("/api/v1/namespaces/{}/pods", segment(namespace));
+    let label = if is_deployment(workload) { HASH } else { "controller-revision-hash" };
+    let pods = api.list(&path, &format!("&labelSelector={}", segment(&format!("{label}={}", current.hash)))).await?;
+    let name = |pod: &Value| pod.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+    Ok(pods.iter().filter_map(name).collect())
 }
 
 async fn replica_sets(api: &Api, namespace: &str, workload: &Value) -> Result<Vec<Value>, Trouble> {

@@ -136,8 +136,10 @@ fn reassert(spec: &PlanSpec, number: u32) -> Vec<Stage> {
 /// Whether an await of the way into a state still makes sense in it.
 fn still_holds(wait: &Await, state: &State) -> bool {
     match wait {
-        Await::PodsReady { workload, .. } | Await::Available { workload } => state.contains_key(workload),
-        Await::Endpoints { service, .. } => {
+        Await::PodsReady { workload, .. } | Await::Available { workload } | Await::Endpoints { of: Some(workload), .. } => {
+            state.contains_key(workload)
+        }
+        Await::Endpoints { service, of: None, .. } => {
             state.keys().any(|object| object.name() == service && object.kind().split('.').next() == Some("Service"))
         }
         Await::Condition { object, .. } => state.contains_key(object),

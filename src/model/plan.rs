@@ -217,6 +217,9 @@ pub enum Await {
         service: String,
         /// How many, at least.
         at_least: u32,
+        /// The workload whose pods count. Absent: all of the Service's count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<ObjectKey>,
     },
     /// A status condition, at the object's generation. Where an object has several sets of conditions, all must say so.
     Condition {

@@ -146,9 +146,10 @@ fn waiting(plan: &Plan, wait: &Await) -> String {
             }
         }
         Await::Available { workload } => format!("kubectl rollout status {} -n {namespace}", resource(plan, workload)),
-        Await::Endpoints { service, at_least } => {
+        Await::Endpoints { service, at_least, of } => {
             let selector = quoted(&format!("kubernetes.io/service-name={service}"));
-            format!("kubectl get endpointslices -n {namespace} -l {selector}  # go on when {at_least} are ready")
+            let of = of.as_ref().map_or_else(String::new, |workload| format!(" of {workload}"));
+            format!("kubectl get endpointslices -n {namespace} -l {selector}  # go on when {at_least}{of} are ready")
         }
         Await::Condition { object, kind, status } => {
             let resource = resource(plan, object);

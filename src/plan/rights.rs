@@ -85,7 +85,12 @@ impl Rights {
                 }
                 self.add("", "pods", None, &["get", "list", "watch"]);
             }
-            Await::Endpoints { .. } => self.add("discovery.k8s.io", "endpointslices", None, &["list", "watch"]),
+            Await::Endpoints { of, .. } => {
+                self.add("discovery.k8s.io", "endpointslices", None, &["list", "watch"]);
+                if of.is_some() {
+                    self.add("", "pods", None, &["get", "list", "watch"]);
+                }
+            }
             Await::Condition { object, .. } | Await::Gone { object } => {
                 if let Some((group, resource)) = resource_of(spec, object) {
                     self.add(&group, &resource, None, &["list", "watch"]);

@@ -148,7 +148,8 @@ impl Check<'_> {
             Await::Available { workload } => self.object(&format!("{place}.available.workload"), workload),
             Await::Condition { object, .. } => self.object(&format!("{place}.condition.object"), object),
             Await::Gone { object } => self.object(&format!("{place}.gone.object"), object),
-            Await::Endpoints { .. } | Await::Grace(_) => {}
+            Await::Endpoints { of: Some(workload), .. } => self.object(&format!("{place}.endpoints.of"), workload),
+            Await::Endpoints { of: None, .. } | Await::Grace(_) => {}
         }
     }
 

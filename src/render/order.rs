@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) canary: Option<(VersionKey, Option<u32>)>,
     /// The canary Service.
     pub(super) canary_service: Option<VersionKey>,
+    /// The Service that both versions stand behind, where subsets tell them apart.
+    pub(super) shared_service: Option<String>,
     /// Definitions, in the order of the references.
     pub(super) definitions: Vec<Slot>,
     /// Routes, in the order of the references.
@@ -191,12 +193,18 @@ impl Way<'_> {
     fn canary(&self, stages: &mut Stages) {
         let Some(key) = self.changed(|state| state.canary.clone().map(|(key, _)| key)) else { return };
         let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count: pods(self.to) };
-        stages.push(vec![key], Vec::new(), vec![ready]);
+        // A subset has somebody only when the Service knows the pods, which it learns a moment after they are ready.
+        let reached = self.to.shared_service.as_ref().map(|service| Await::Endpoints {
+            service: service.clone(),
+            at_least: 1,
+            of: Some(key.object().clone()),
+        });
+        stages.push(vec![key], Vec::new(), std::iter::once(ready).chain(reached).collect());
     }
 
     fn canary_service(&self, stages: &mut Stages) {
         if let Some(key) = self.changed(|state| state.canary_service.clone()) {
-            let endpoints = Await::Endpoints { service: key.object().name().to_owned(), at_least: 1 };
+            let endpoints = Await::Endpoints { service: key.object().name().to_owned(), at_least: 1, of: None };
             stages.push(vec![key], Vec::new(), vec![endpoints]);
         } else if let Some(object) = self.gone(|state| state.canary_service.as_ref()) {
             stages.push(Vec::new(), vec![object], Vec::new());

@@ -85,6 +85,7 @@ fn render(
     let gateways = gateways::states(&mut draft, routed, routing, inputs.scripts, findings);
     let autoscaler = autoscaler::states(&mut draft, inputs.head.autoscaler.as_deref(), findings);
 
+    let shared = service::shared(rollout, inputs.head.service.as_deref(), workload);
     let at_rest = |workload: VersionKey, at: At| {
         let of = |baseline: &VersionKey, target: &VersionKey| if matches!(at, At::Target) { target.clone() } else { baseline.clone() };
         State {
@@ -93,6 +94,7 @@ fn render(
             service: service.as_ref().map(|states| of(&states.original.baseline, &states.original.target)),
             canary: None,
             canary_service: None,
+            shared_service: None,
             definitions: gateways::slots(&gateways, Role::Definition, at),
             routes: gateways::slots(&gateways, Role::Route, at),
             splits: false,
@@ -116,6 +118,7 @@ fn render(
             service: service.as_ref().map(pinned),
             canary,
             canary_service: service.as_ref().filter(|_| splits).map(|states| states.canary.clone()),
+            shared_service: shared.clone().filter(|_| splits),
             definitions: gateways::slots(&gateways, Role::Definition, At::Step(index)),
             routes: gateways::slots(&gateways, Role::Route, At::Step(index)),
             splits,

@@ -6,7 +6,7 @@ use super::companion;
 use super::draft::{Draft, Original};
 use super::pointers::{escape, put};
 use super::workload::deployment;
-use crate::model::{Finding, LateValue, Manifest, PodMetadata, Routing, Source, VersionKey};
+use crate::model::{Finding, LateValue, Manifest, PodMetadata, Rollout, Routing, Source, VersionKey};
 
 /// The path that a release changes of a Service.
 const PATH: &str = "/spec/selector";
@@ -65,6 +65,14 @@ pub(super) fn canary_name(stable: &str) -> String {
     format!("{stable}{}", companion::SUFFIX)
 }
 
+/// The Service that both versions stand behind: in subset mode, where it selects the new version's pods too.
+pub(super) fn shared(rollout: &Rollout, source: Option<&Source>, workload: &Source) -> Option<String> {
+    let routing = rollout.routing.as_ref().filter(|routing| routing.is_subset_mode)?;
+    let selector = source?.manifest.at(PATH)?.as_object().filter(|selector| !selector.is_empty())?;
+    let template = workload.manifest.at(deployment::PATH)?;
+    missing(selector, template, &rollout.pod_metadata).is_none().then(|| routing.service.clone())
+}
+
 /// The stable Service, selecting only pods of the old version.
 fn pinned(unpinned: Value, revision_label: &str) -> Late {
     (unpinned, vec![(format!("{PATH}/{}", escape(revision_label)), LateValue::StableRevision)])
@@ -110,12 +118,7 @@ fn check(source: &Source, routing: &Routing, template: &Value, pods: &PodMetadat
     };
     let mut wanted = selector.clone();
     overlay(&mut wanted, pods);
-    let labels = template.pointer("/metadata/labels").and_then(Value::as_object);
-    let missing = wanted.iter().find(|(key, value)| {
-        let patched = pods.labels.get(*key).map(String::as_str);
-        patched.or_else(|| labels?.get(*key)?.as_str()) != value.as_str()
-    });
-    if let Some((key, value)) = missing {
+    if let Some((key, value)) = missing(&wanted, template, pods) {
         findings.push(
             finding(
                 "service-selects-no-pods",
@@ -135,6 +138,15 @@ fn check(source: &Source, routing: &Routing, template: &Value, pods: &PodMetadat
             .help("shorten the Service's name, or use subsets with `disableGenerateCanaryService: true`"),
         );
     }
+}
+
+/// A label that a selector wants and no pod of the new version has.
+fn missing<'a>(selector: &'a Map<String, Value>, template: &Value, pods: &PodMetadata) -> Option<(&'a String, &'a Value)> {
+    let labels = template.pointer("/metadata/labels").and_then(Value::as_object);
+    selector.iter().find(|(key, value)| {
+        let patched = pods.labels.get(*key).map(String::as_str);
+        patched.or_else(|| labels?.get(*key)?.as_str()) != value.as_str()
+    })
 }
 
 /// Labels that only the new version's pods get take the place of the selector's.

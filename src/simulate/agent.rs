@@ -316,7 +316,12 @@ impl Agent {
                 let is_available = cluster.is_settled(workload) && ready >= wanted;
                 (!is_available).then(|| format!("{ready} of {wanted} pods of {workload} are new and available"))
             }
-            Await::Endpoints { service, at_least } => {
+            // The Service need not be an object of the plan; the modelled one knows its pods at once.
+            Await::Endpoints { service, at_least, of: Some(workload) } => {
+                let (_, ready) = cluster.newest(workload);
+                (ready < *at_least).then(|| format!("{ready} of {at_least} stand behind Service/{service}"))
+            }
+            Await::Endpoints { service, at_least, of: None } => {
                 let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.kind().split('.').next() == Some("Service");
                 let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
                 let ready: u32 = object.map(|object| cluster.behind(object).iter().map(|(_, pods)| pods.ready).sum()).unwrap_or_default();
