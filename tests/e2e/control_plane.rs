@@ -9,9 +9,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
+use crate::gateway::Gateway;
 use crate::process::{self, Process, Program, flags};
 
 /// The token of an identity that may do everything.
@@ -28,6 +29,7 @@ pub(crate) struct ControlPlane {
     api_server: Mutex<Process>,
     api_flags: Vec<std::ffi::OsString>,
     others: Vec<Process>,
+    gateway: Option<Gateway>,
 }
 
 impl ControlPlane {
@@ -70,7 +72,8 @@ impl ControlPlane {
         ]);
         let api_server = start("KUBE_APISERVER", api_flags.clone(), folder, "kube-apiserver")?;
         let address = format!("https://127.0.0.1:{port}");
-        let mut plane = Self { address, folder: folder.to_owned(), api_server: Mutex::new(api_server), api_flags, others: vec![etcd] };
+        let mut plane =
+            Self { address, folder: folder.to_owned(), api_server: Mutex::new(api_server), api_flags, others: vec![etcd], gateway: None };
         plane.wait_until_ready()?;
 
         let admin = plane.admin_kubeconfig()?;
@@ -113,6 +116,7 @@ impl ControlPlane {
             }))?;
         }
         install_crds(&cluster)?;
+        plane.gateway = Some(Gateway::start(plane.admin("gateway")?));
         Ok(plane)
     }
 
@@ -187,7 +191,7 @@ impl ControlPlane {
 fn start(variable: &str, arguments: Vec<std::ffi::OsString>, folder: &Path, name: &str) -> Result<Process, String> {
     let file = env::var_os(format!("ROLLOUT_E2E_{variable}"))
         .ok_or_else(|| format!("ROLLOUT_E2E_{variable} is not set; tests/e2e/run sets it"))?;
-    process::start(Program { file: Path::new(&file), arguments, variables: Vec::new(), log: folder.join(format!("{name}.log")) })
+    process::start(Program { file: Path::new(&file), arguments, log: folder.join(format!("{name}.log")) })
 }
 
 /// Makes the key that signs the tokens of service accounts.
@@ -203,15 +207,21 @@ pub(crate) fn free_port() -> Result<u16, String> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
+/// The gateways' definitions, and what `rollout crds` prints.
 fn install_crds(cluster: &Cluster) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/crds");
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?.flatten().map(|entry| entry.path()).collect();
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     for file in files {
         let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let crd: serde_json::Value = serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let crd: Value = serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
         cluster.create(&crd).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    let printed = Command::new(crate::world::program()).args(["crds", "--format", "json"]).output().map_err(|error| error.to_string())?;
+    let list: Value = serde_json::from_slice(&printed.stdout).map_err(|error| format!("rollout crds: {error}"))?;
+    for crd in list["items"].as_array().into_iter().flatten() {
+        cluster.apply(crd)?;
     }
     cluster.wait_for_crds()
 }

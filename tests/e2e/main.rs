@@ -10,11 +10,16 @@
     reason = "tests stand outside of the rooms, and one that cannot go on has failed"
 )]
 
+mod agent;
 mod cluster;
 mod control_plane;
+mod engine;
+mod gateway;
 mod player;
 mod process;
+mod proxy;
 mod recorder;
+mod release;
 mod runner;
 mod scenarios;
 mod watcher;

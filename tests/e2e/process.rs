@@ -25,8 +25,6 @@ pub(crate) struct Program<'a> {
     pub(crate) file: &'a Path,
     /// What follows it.
     pub(crate) arguments: Vec<OsString>,
-    /// Variables beside those of the suite.
-    pub(crate) variables: Vec<(String, String)>,
     /// Where both outputs go; what is there already stays.
     pub(crate) log: PathBuf,
 }
@@ -42,7 +40,7 @@ pub(crate) fn start(program: Program<'_>) -> Result<Process, String> {
     let errors = output.try_clone().map_err(|error| error.to_string())?;
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).arg(program.file).args(&program.arguments);
-    command.envs(program.variables).stdin(Stdio::null()).stdout(output).stderr(errors);
+    command.stdin(Stdio::null()).stdout(output).stderr(errors);
     let child = ordered(command).map_err(|error| format!("cannot start {name}: {error}"))?;
     Ok(Process { name, child, log: program.log })
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,7 +12,7 @@ use std::time::Instant;
 
 use crate::control_plane::ControlPlane;
 use crate::scenarios::{self, Scenario};
-use crate::world::World;
+use crate::world::{World, program};
 
 /// What the command line asks for.
 pub(crate) struct Wishes {
@@ -65,6 +66,12 @@ pub(crate) fn run(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
     if wanted.is_empty() {
         return Err(format!("no scenario is named {}; --list lists them", wishes.names.join(" or ")));
     }
+    let has_agent = Command::new(program()).args(["agent", "--help"]).output().is_ok_and(|output| output.status.success());
+    let count = wanted.len();
+    let wanted: Vec<Scenario> = wanted.into_iter().filter(|scenario| has_agent || !scenario.needs_agent).collect();
+    if wanted.len() < count {
+        println!("this build has no agent: {} of {count} scenarios are skipped", count - wanted.len());
+    }
     let begin = Instant::now();
     let plane = ControlPlane::start(&folder.join("control-plane"))?;
     println!("control plane ready after {:.1} s", begin.elapsed().as_secs_f64());
@@ -90,7 +97,7 @@ pub(crate) fn run(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
         }
         let log = fs::read_to_string(folder.join(outcome.name).join("agent.log")).unwrap_or_default();
         if !log.is_empty() {
-            let lines: Vec<&str> = log.lines().collect();
+            let lines: Vec<String> = log.lines().map(|line| line.chars().take(400).collect()).collect();
             println!("the agent's last words:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }
     }
@@ -135,7 +142,8 @@ fn attempt(plane: &ControlPlane, folder: &Path, scenario: &Scenario) -> Result<(
         world.note_timeline();
     }
     // The next ones need the room.
-    let at = crate::cluster::At { kind: "Namespace", namespace: "", name: scenario.name };
-    let _ = world.cluster.delete(at, "Background");
+    for name in [scenario.name.to_owned(), format!("{}-agent", scenario.name)] {
+        let _ = world.cluster.delete(crate::cluster::At { kind: "Namespace", namespace: "", name: &name }, "Background");
+    }
     result
 }

@@ -70,6 +70,19 @@ impl<'a> World<'a> {
         Ok(())
     }
 
+    /// Writes a side of the repository anew from another, with changes to its texts.
+    pub(crate) fn side(&self, from: &str, to: &str, change: impl Fn(&str, String) -> String) -> Result<(), String> {
+        let root = self.folder.join(from);
+        for file in files(&root) {
+            let below = file.strip_prefix(&root).map_err(|error| error.to_string())?;
+            let text = fs::read_to_string(&file).map_err(|error| error.to_string())?;
+            let path = self.folder.join(to).join(below);
+            fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(|error| error.to_string())?;
+            fs::write(&path, change(&below.display().to_string(), text)).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
     /// The text for this namespace, with pauses of a second.
     fn localised(&self, text: &str) -> String {
         let mut lines = Vec::new();
@@ -141,7 +154,7 @@ impl<'a> World<'a> {
 
     /// Runs the program in the folder and returns what it says; anything but exit 0 is an error.
     pub(crate) fn rollout(&self, arguments: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rollout"));
+        let mut command = Command::new(program());
         let output = command.args(arguments).current_dir(&self.folder).output().map_err(|error| error.to_string())?;
         let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if output.status.success() {
@@ -208,7 +221,7 @@ impl<'a> World<'a> {
     /// What was recorded, written to `timeline.txt` too.
     pub(crate) fn moments(&self, release: &Release) -> Result<Vec<Moment>, String> {
         let recorder = self.recorder.as_ref().ok_or("nothing was recorded")?;
-        let moments = timeline(&recorder.events(), recorder.start, &release.requests());
+        let moments = timeline(&recorder.events(), recorder.start, release.id.as_deref(), &release.requests());
         fs::write(self.folder.join("timeline.txt"), shown(&moments)).map_err(|error| error.to_string())?;
         Ok(moments)
     }
@@ -217,7 +230,7 @@ impl<'a> World<'a> {
     pub(crate) fn note_timeline(&self) {
         let path = self.folder.join("timeline.txt");
         if let (Some(recorder), false) = (&self.recorder, path.exists()) {
-            let _ = fs::write(path, shown(&timeline(&recorder.events(), recorder.start, &[])));
+            let _ = fs::write(path, shown(&timeline(&recorder.events(), recorder.start, None, &[])));
         }
     }
 
@@ -235,6 +248,11 @@ impl<'a> World<'a> {
         let faults = self.faults(release)?;
         if faults.is_empty() { Ok(()) } else { Err(format!("the recorder found {}:\n  {}", faults.len(), faults.join("\n  "))) }
     }
+}
+
+/// The program that is tested: the one that cargo built, or that `ROLLOUT_E2E_PROGRAM` names.
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os("ROLLOUT_E2E_PROGRAM").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_rollout")), PathBuf::from)
 }
 
 /// All files below a folder, sorted.

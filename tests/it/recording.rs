@@ -59,8 +59,8 @@ impl Story {
 
     #[track_caller]
     fn faults(&self, steps: &Value, expected: &[&str]) {
-        let release = Release { image: "v2".to_owned(), steps: steps.as_array().expect("a list").clone() };
-        let moments = timeline(&self.events, 0, &release.requests());
+        let release = Release { id: None, image: "v2".to_owned(), steps: steps.as_array().expect("a list").clone() };
+        let moments = timeline(&self.events, 0, None, &release.requests());
         let faults = judge(&release, &moments);
         let is_as_expected = faults.len() == expected.len() && faults.iter().zip(expected).all(|(fault, part)| fault.contains(part));
         assert!(is_as_expected, "found {faults:#?}\nwanted {expected:#?}\nin\n{}", shown(&moments));
@@ -226,7 +226,7 @@ fn share_of(objects: &[(&str, &str, Value)], request: &Request, expected: f64) {
     for (kind, name, object) in objects {
         story.write(kind, name, object.clone());
     }
-    let moments = timeline(&story.events, 0, std::slice::from_ref(request));
+    let moments = timeline(&story.events, 0, None, std::slice::from_ref(request));
     let traffic = &moments.last().expect("at least one moment").traffic;
     let key = traffic.keys().find(|key| key.1 == *request).expect("the request was asked");
     let share = traffic[key].as_ref().expect("the request is taken").of("v2");

@@ -2,7 +2,8 @@
 //!
 //! - While steps run, the new version never gets more than the step declares, and at a step's end exactly that.
 //! - From the last step on it never gets less than before, and everything after success.
-//! - While a release is taken back it never gets more than before, and nothing after that.
+//! - While a release is taken back it never gets more than before, and nothing after that. Only pods that are on their way
+//!   when the end is broken off may still arrive.
 //! - No traffic ever goes to a Service or subset without ready endpoints, and no entry loses a request that it took.
 
 use serde_json::Value;
@@ -16,6 +17,8 @@ const NOISE: f64 = 1e-6;
 /// What the plan promises.
 #[derive(Debug, Clone)]
 pub(crate) struct Release {
+    /// The plan's name for it.
+    pub(crate) id: Option<String>,
     /// The image of the new version.
     pub(crate) image: String,
     /// Each step's `traffic`, as the plan has it: `weight` or `matches`, or null.
@@ -31,7 +34,8 @@ impl Release {
         let target = spec["target"].as_array().into_iter().flatten().filter_map(Value::as_str).find(|key| key.starts_with(&workload));
         let image = &spec["objects"][target.unwrap_or_default()]["spec"]["template"]["spec"]["containers"][0]["image"];
         let steps = spec["steps"].as_array().into_iter().flatten().map(|step| step["traffic"].clone());
-        Self { image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect() }
+        let id = spec["release"].as_str().map(str::to_owned);
+        Self { id, image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect() }
     }
 
     /// One request for each match of any step.
@@ -96,6 +100,7 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
     let mut former = 0.0;
     // The most, or the least, that the new version may get.
     let (mut ceiling, mut floor) = (0.0_f64, 0.0_f64);
+    let mut is_settling = false;
     for (index, moment) in moments.iter().enumerate() {
         let Some(Some(share)) = moment.traffic.get(key) else {
             if moment.traffic.contains_key(key) {
@@ -106,16 +111,20 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
         was_taken = true;
         let new = share.of(&release.image);
         if moment.phase != phase {
+            // Pods that were on their way when the end was broken off may still arrive, until the first is taken away.
+            is_settling = phase == Phase::Finishing && moment.phase == Phase::Aborting;
             phase = moment.phase;
             ceiling = former;
             floor = if phase == Phase::Finishing { former } else { 0.0 };
         }
+        is_settling &= new >= former - NOISE;
         was_alive |= share.lost() < NOISE;
         say(moment, "dead", (was_alive && share.lost() > NOISE).then(|| format!("{share}")));
         let (highest, lowest) = match phase {
             Phase::Rest | Phase::Aborted => (Some(0.0), 0.0),
             Phase::Succeeded => (None, 1.0),
             Phase::Finishing => (None, floor),
+            Phase::Aborting if is_settling => (None, 0.0),
             Phase::Aborting => (Some(ceiling), 0.0),
             Phase::Step(step) => match release.declared(step, &key.1) {
                 // On the way down to a smaller share, what is there already may stay until the route is written.
@@ -131,7 +140,7 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
         );
         let is_less = new < lowest - NOISE;
         say(moment, "less", is_less.then(|| format!("the new version falls to {:.1} %, below {:.1} %", new * 100.0, lowest * 100.0)));
-        ceiling = ceiling.min(new);
+        ceiling = if is_settling { new } else { ceiling.min(new) };
         floor = floor.max(new);
         former = new;
         // The end of a step that was not given up.

@@ -47,7 +47,9 @@ pub(crate) struct Moment {
 }
 
 /// Returns the moments at which something changed, from revision `start` on, for plain requests and those of `special`.
-pub(crate) fn timeline(events: &[Event], start: u64, special: &[Request]) -> Vec<Moment> {
+///
+/// `release` is the plan's own name for the release that is recorded, where there is one.
+pub(crate) fn timeline(events: &[Event], start: u64, release: Option<&str>, special: &[Request]) -> Vec<Moment> {
     let mut events: Vec<&Event> = events.iter().collect();
     events.sort_by_key(|event| event.revision);
     let mut view = View::default();
@@ -59,7 +61,8 @@ pub(crate) fn timeline(events: &[Event], start: u64, special: &[Request]) -> Vec
         if event.revision < start || events.peek().is_some_and(|next| next.revision == event.revision) {
             continue;
         }
-        let (phase, traffic) = (phase_of(&view), traffic(&view, special));
+        let former = moments.last().map_or(Phase::Rest, |moment| moment.phase);
+        let (phase, traffic) = (phase_of(&view, release).unwrap_or(former), traffic(&view, special));
         if moments.last().is_none_or(|last| last.phase != phase || last.traffic != traffic) {
             let cause = format!("{}/{}", event.kind, event.name);
             moments.push(Moment { millis: event.millis, revision: event.revision, cause, phase, traffic });
@@ -159,12 +162,17 @@ fn traffic(view: &View, special: &[Request]) -> BTreeMap<(String, Request), Opti
     traffic
 }
 
-/// What the test says, else what the plan's status says.
-fn phase_of(view: &View) -> Phase {
+/// What the test says, else what the plan's status says; none when there is no plan, any more.
+fn phase_of(view: &View, release: Option<&str>) -> Option<Phase> {
     if let Some(mark) = view.get("ConfigMap", MARK) {
-        return mark["data"]["phase"].as_str().and_then(Phase::from_text).unwrap_or(Phase::Rest);
+        return mark["data"]["phase"].as_str().and_then(Phase::from_text);
     }
-    view.all("RolloutPlan").map(|(_, plan)| from_status(&plan["status"])).find(|phase| *phase != Phase::Rest).unwrap_or(Phase::Rest)
+    let mut plans = view.all("RolloutPlan").map(|(_, plan)| plan);
+    let status = &plans.next()?["status"];
+    let phase = from_status(status);
+    // Git went back to what ran before: a success, but not of the release that is recorded.
+    let is_another = release.is_some_and(|release| status["release"] != release);
+    Some(if phase == Phase::Succeeded && is_another { Phase::Aborted } else { phase })
 }
 
 fn from_status(status: &Value) -> Phase {
@@ -176,7 +184,9 @@ fn from_status(status: &Value) -> Phase {
     let step = status["cursor"]["step"].as_u64().and_then(|step| usize::try_from(step).ok());
     match (status["cursor"]["part"].as_str(), step) {
         (Some("finish"), _) => Phase::Finishing,
-        (Some("abort" | "abortFinish"), _) => Phase::Aborting,
+        (Some("handBack"), _) if status["cursor"]["ending"]["outcome"] == "Succeeded" => Phase::Finishing,
+        (Some("abort" | "abortFinish" | "handBack"), _) => Phase::Aborting,
+        (Some("check" | "capture"), _) => Phase::Rest,
         (Some(_), Some(step)) => Phase::Step(step),
         _ => Phase::Rest,
     }

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Scenario, beside};
+use super::{Scenario, by_hand};
 use crate::player::Player;
 use crate::recorder::{Phase, Release};
 use crate::world::{PATIENCE, World};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
-    beside("by-hand-istio-subset", |world| succeeds(world, "istio-subset")),
-    beside("by-hand-nginx-ab", |world| succeeds(world, "nginx-ab")),
-    beside("by-hand-httproute-five-steps", |world| succeeds(world, "httproute-five-steps")),
-    beside("by-hand-two-gateways", |world| succeeds(world, "two-gateways")),
-    beside("by-hand-own-script", |world| succeeds(world, "own-script")),
-    beside("by-hand-abort", aborts),
-    beside("recorder-is-red-for-the-order-of-openkruise", order_of_openkruise),
-    beside("recorder-is-red-for-a-service-removed-first", service_removed_first),
-    beside("recorder-is-red-for-a-step-not-taken", step_not_taken),
+    by_hand("by-hand-istio-subset", |world| succeeds(world, "istio-subset")),
+    by_hand("by-hand-nginx-ab", |world| succeeds(world, "nginx-ab")),
+    by_hand("by-hand-httproute-five-steps", |world| succeeds(world, "httproute-five-steps")),
+    by_hand("by-hand-two-gateways", |world| succeeds(world, "two-gateways")),
+    by_hand("by-hand-own-script", |world| succeeds(world, "own-script")),
+    by_hand("by-hand-abort", aborts),
+    by_hand("recorder-is-red-for-the-order-of-openkruise", order_of_openkruise),
+    by_hand("recorder-is-red-for-a-service-removed-first", service_removed_first),
+    by_hand("recorder-is-red-for-a-step-not-taken", step_not_taken),
 ];
 
 fn succeeds(world: &mut World<'_>, example: &str) -> Result<(), String> {
