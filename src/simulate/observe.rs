@@ -1,0 +1,86 @@
+//! What the agent reads: the checks before the first write, and what a stage waits for.
+
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::cluster::{Cluster, empty, hash};
+use super::plans::{at_paths, is_workload, objects_of, paths, workload};
+use crate::model::{Await, Bindings, Hold, HoldCause, ObjectKey, Plan, Purpose, Revision, Stage};
+use crate::patch;
+
+impl Agent {
+    pub(super) fn check(&self, cluster: &Cluster, purpose: Purpose) -> Result<Bindings, Hold> {
+        let plan = &self.object;
+        if purpose == Purpose::Release {
+            for entry in &plan.spec.paths {
+                self.begins(cluster, plan, &entry.object)?;
+            }
+        }
+        let live = workload(plan).and_then(|key| cluster.objects.get(&key));
+        let number = |pointer: &str| live.and_then(|live| live.pointer(pointer)).and_then(Value::as_u64);
+        let template = live.filter(|live| is_workload(live)).and_then(|live| live.pointer("/spec/template"));
+        Ok(Bindings {
+            stable_revision: template.map(hash).filter(|_| purpose == Purpose::Release),
+            canary_revision: None,
+            replicas: number("/spec/replicas").and_then(|replicas| u32::try_from(replicas).ok()),
+            workload_uid: None,
+        })
+    }
+
+    /// Whether an object is what the plan begins with, or what the last release ended with.
+    fn begins(&self, cluster: &Cluster, plan: &Plan, key: &ObjectKey) -> Result<(), Hold> {
+        let live = cluster.objects.get(key);
+        let of_plan = objects_of(plan, &plan.spec.baseline);
+        let at = |object: Option<&Value>| object.map(|object| at_paths(plan, key, object));
+        if at(live) == at(of_plan.get(key)) || (!self.completed.is_empty() && at(live) == at(self.completed.get(key))) {
+            return Ok(());
+        }
+        let nothing = empty();
+        let found = patch::differences(live.unwrap_or(&nothing), of_plan.get(key).unwrap_or(&nothing), &paths(plan, key));
+        let place = found.first().map_or_else(String::new, |difference| format!(" at `{}`", difference.pointer));
+        let writer = cluster.writers.get(key).map_or_else(String::new, |who| format!(", which `{who}` wrote"));
+        let message = format!("{key} is not what the plan begins with{place}{writer}; put it back, or render the plan again");
+        Err(Hold { cause: HoldCause::Differs, message })
+    }
+
+    /// What a stage waits for and does not find, in words.
+    pub(super) fn unmet(&self, cluster: &Cluster, stage: &Stage) -> Vec<String> {
+        stage.awaits.iter().filter_map(|wait| self.missing(cluster, wait)).collect()
+    }
+
+    fn missing(&self, cluster: &Cluster, wait: &Await) -> Option<String> {
+        match wait {
+            Await::PodsReady { workload, revision, count } => {
+                let (wanted, ready) = match revision {
+                    Revision::Canary => cluster.newest(workload),
+                    Revision::Stable => {
+                        let stable = self.status.bindings.stable_revision.as_ref();
+                        let ready = cluster.pods(workload).filter(|(hash, _)| Some(*hash) == stable).map(|(_, pods)| pods.ready).sum();
+                        (ready, ready)
+                    }
+                };
+                let wanted = count.unwrap_or(wanted);
+                (ready < wanted).then(|| format!("{ready} of {wanted} new pods of {workload} are ready"))
+            }
+            Await::Available { workload } => {
+                let (wanted, ready) = cluster.newest(workload);
+                let is_available = cluster.is_settled(workload) && ready >= wanted;
+                (!is_available).then(|| format!("{ready} of {wanted} pods of {workload} are new and available"))
+            }
+            // The Service need not be an object of the plan; the modelled one knows its pods at once.
+            Await::Endpoints { service, at_least, of: Some(workload) } => {
+                let (_, ready) = cluster.newest(workload);
+                (ready < *at_least).then(|| format!("{ready} of {at_least} stand behind Service/{service}"))
+            }
+            Await::Endpoints { service, at_least, of: None } => {
+                let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.kind().split('.').next() == Some("Service");
+                let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
+                let ready: u32 = object.map(|object| cluster.behind(object).iter().map(|(_, pods)| pods.ready).sum()).unwrap_or_default();
+                (ready < *at_least).then(|| format!("Service/{service} has {ready} of {at_least} ready endpoints"))
+            }
+            Await::Condition { object, kind, .. } => (!cluster.objects.contains_key(object)).then(|| format!("{object} to say `{kind}`")),
+            Await::Gone { object } => cluster.objects.contains_key(object).then(|| format!("{object} to be gone")),
+            Await::Grace(_) => None,
+        }
+    }
+}
