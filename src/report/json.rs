@@ -85,6 +85,20 @@ struct JsonTraffic {
     weight: Option<u8>,
     /// Conditions in words, any one of which suffices.
     matches: Vec<String>,
+    /// The share that the manifests give to requests without a match; absent where it cannot be told from the plan, or is
+    /// what is declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effective: Option<JsonEffective>,
+}
+
+/// Shares in percent; rules and gateways may differ.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Effective")]
+struct JsonEffective {
+    /// The least.
+    least: f64,
+    /// The most.
+    most: f64,
 }
 
 /// How many pods run.
@@ -175,7 +189,14 @@ fn row(row: &Row) -> JsonRow {
     let pods = row.pods;
     JsonRow {
         name: row.name.clone(),
-        traffic: JsonTraffic { said: row.share.said(), weight: row.share.weight(), matches },
+        traffic: JsonTraffic {
+            said: row.traffic_said(),
+            weight: row.share.weight(),
+            matches,
+            effective: row
+                .effective
+                .map(|effective| JsonEffective { least: f64::from(effective.least) / 10.0, most: f64::from(effective.most) / 10.0 }),
+        },
         pods: JsonPods { said: pods.said(), written: pods.written, new: pods.new, old: pods.old, total: pods.total },
         gate: row.gate.clone(),
         changes: row.changes.iter().map(|changed| JsonChanged { object: changed.object.to_string(), change: changed.change }).collect(),

@@ -5,6 +5,7 @@
 mod cases;
 pub mod codes;
 mod coexist;
+mod effective;
 mod failure;
 mod findings;
 mod fold;

@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::diff::Change;
+use crate::exposure;
 use crate::model::{Finding, Gate, ObjectKey, Plan, PlanStep, Replicas, ScriptUse, Severity, StepTraffic, Style, VersionKey};
 
+pub use super::effective::Effective;
 use super::fold::{Way, ways};
 use super::{PlanReport, count, traffic};
 
@@ -63,8 +65,10 @@ pub struct Row {
     pub name: String,
     /// What the row stands for.
     pub part: Part,
-    /// Who gets the new version.
+    /// Who gets the new version, as declared.
     pub share: Share,
+    /// Who gets it as the manifests say; none where that cannot be told from the plan, or is what is declared.
+    pub effective: Option<Effective>,
     /// How many pods of which version.
     pub pods: Pods,
     /// What ends the step; none for `finish` and `abort`.
@@ -242,6 +246,23 @@ impl Row {
     }
 }
 
+impl Row {
+    /// `20%`, `unchanged, 16.7% by pods`, `20%, in effect 36%`.
+    pub fn traffic_said(&self) -> String {
+        self.share.said() + &self.effective_said()
+    }
+
+    /// What the manifests say beyond what is declared: `, 16.7% by pods`; empty for most.
+    pub fn effective_said(&self) -> String {
+        match (&self.share, self.effective) {
+            (_, None) => String::new(),
+            (Share::Unchanged, Some(effective)) => format!(", {effective} by pods"),
+            (Share::Split { matches, .. }, Some(effective)) if !matches.is_empty() => format!(", in effect {effective} of all others"),
+            (Share::Split { .. } | Share::All | Share::None, Some(effective)) => format!(", in effect {effective}"),
+        }
+    }
+}
+
 impl Changed {
     /// `+Service/shop-canary`, `Service/shop`, `-Deployment/shop-canary`.
     pub fn said(&self) -> String {
@@ -329,11 +350,13 @@ fn rows(plan: &Plan) -> Vec<Row> {
     let (spec, total) = (&plan.spec, replicas(plan));
     let mut before = &spec.baseline;
     let mut rows = Vec::new();
-    for (index, step) in spec.steps.iter().enumerate() {
+    let exposure = exposure::of(plan, &[]);
+    for (index, (step, entries)) in spec.steps.iter().zip(&exposure.steps).enumerate() {
         rows.push(Row {
             name: step.name.clone(),
             part: Part::Step(index + 1),
             share: Share::of(step.traffic.as_ref()),
+            effective: Effective::of(entries, step.traffic.as_ref()),
             pods: pods(step, spec.style, total),
             gate: Some(step.gate.clone()),
             changes: changes(before, &step.state),
@@ -344,6 +367,7 @@ fn rows(plan: &Plan) -> Vec<Row> {
         name: name.to_owned(),
         part,
         share,
+        effective: None,
         pods: Pods { written: None, new, old, total },
         gate: None,
         changes: changes(before, state),
@@ -457,6 +481,17 @@ mod tests {
         );
         assert_eq!(release.title(), "prod/shop");
         assert_eq!(release.what(), "Canary release of Deployment/shop in 2 steps");
+    }
+
+    #[test]
+    fn what_the_manifests_give_is_said_beside_what_is_declared() {
+        let said = |share, effective| Row { share, effective, ..of(&fixture()).rows.remove(0) }.traffic_said();
+        let split = |matches: &[&str]| Share::Split { weight: Some(20), matches: matches.iter().map(ToString::to_string).collect() };
+        let effective = Some(Effective { least: 167, most: 360 });
+        assert_eq!(said(split(&[]), None), "20%");
+        assert_eq!(said(split(&[]), effective), "20%, in effect 16.7% to 36%");
+        assert_eq!(said(split(&["header a=b"]), effective), "20%, and header a=b, in effect 16.7% to 36% of all others");
+        assert_eq!(said(Share::Unchanged, Some(Effective { least: 200, most: 200 })), "unchanged, 20% by pods");
     }
 
     #[test]

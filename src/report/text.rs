@@ -48,7 +48,7 @@ fn headline(release: &Release, colors: Colors) -> String {
 fn steps(release: &Release, colors: Colors) -> String {
     let mut rows = vec![["step", "traffic", "pods", "gate", "changes"].map(str::to_owned)];
     for row in release.rows.iter().filter(|row| row.part != Part::Abort) {
-        let cells = [row.name.clone(), row.share.said(), row.pods.said(), row.gate_said(), row.changes_said()];
+        let cells = [row.name.clone(), row.traffic_said(), row.pods.said(), row.gate_said(), row.changes_said()];
         rows.push(cells.map(|cell| one_line(&cell)));
     }
     table(&rows, colors)

@@ -29,7 +29,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("objects", &["model", "plan"]),
     ("plan", &["model", "files", "yaml", "digest"]),
     ("render", &["model", "lua", "digest"]),
-    ("report", &["simulate", "coexist", "model", "files", "yaml", "diff", "cases", "digest"]),
+    ("report", &["exposure", "simulate", "coexist", "model", "files", "yaml", "diff", "cases", "digest"]),
     ("simulate", &["model", "yaml", "digest", "plan", "patch", "machine"]),
     ("tree", &["coexist", "yaml", "model", "files", "plan", "diff", "report"]),
     ("yaml", &["model"]),

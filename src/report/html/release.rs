@@ -76,7 +76,7 @@ fn stop(row: &Row) -> Option<String> {
 fn facts(row: &Row) -> String {
     let gate = row.gate_said();
     let ends = if gate.is_empty() { String::new() } else { format!(" · gate: {gate}") };
-    one_line(&format!("traffic: {} · pods: {}{ends}", row.share.said(), row.pods.said()))
+    one_line(&format!("traffic: {} · pods: {}{ends}", row.traffic_said(), row.pods.said()))
 }
 
 fn images(release: &Release) -> Markup {
@@ -155,7 +155,7 @@ fn table(release: &Release, id: &str) -> Markup {
                                 @if let Some(stop) = &stop { a href={ "#" (id) "~" (stop) } { (one_line(&row.name)) } }
                                 @else { (one_line(&row.name)) }
                             }
-                            td { (one_line(&row.share.said())) }
+                            td { (one_line(&row.traffic_said())) }
                             td { (one_line(&row.pods.said())) }
                             td { (one_line(&row.gate_said())) }
                             td class="changes" { (changed(row)) }

@@ -36,9 +36,10 @@ pub(super) fn steps(release: &Release, file: Option<&dyn Fn(&Row) -> String>) ->
         let changes = if changes.is_empty() { "nothing".to_owned() } else { some(&changes) };
         let _ = write!(
             text,
-            "| {} | {} | {} | {} | {changes} |",
+            "| {} | {}{} | {} | {} | {changes} |",
             name(&row.name),
             share(&row.share, row.part),
+            row.effective_said(),
             row.pods.said(),
             row.gate_said(),
         );
