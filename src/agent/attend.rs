@@ -8,10 +8,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::api::Mode;
 use super::capture::{self, Captured};
 use super::claims::PlanKey;
-use super::commands;
 use super::events::{self, Kind};
 use super::fights::Fights;
 use super::hand_back;
@@ -23,9 +21,8 @@ use super::shared::{Interest, Shared};
 use super::tidings;
 use super::trouble::Trouble;
 use super::write::is_terminating;
-use crate::kruise_status::{self, Seen};
 use crate::machine::{self, Event};
-use crate::model::{Await, Bindings, LateValue, Part, Phase, Plan, PlanStatus};
+use crate::model::{Await, Plan, PlanStatus};
 use crate::plan::{API_VERSION, KIND, digest, from_value};
 
 /// What to do with a plan after a pass.
@@ -62,7 +59,7 @@ pub(super) struct Attendance {
     /// Whether somebody overwrites again and again what is written.
     pub(super) is_fighting: bool,
     failures: u32,
-    told_problem: Option<String>,
+    pub(super) told_problem: Option<String>,
 }
 
 /// Where plans are.
@@ -181,44 +178,6 @@ impl Attendance {
         Ok(self.next())
     }
 
-    /// Brings the Rollout's own status up to date. Returns false when a user has written it in between: what it says has to be
-    /// heard first.
-    async fn publish(&mut self, plan: &Arc<Plan>) -> Result<bool, Trouble> {
-        let Some(rollout) = self.rollout.clone() else { return Ok(true) };
-        let (mut workload, mut canary) = (None, None);
-        if let Ok(objects) = self.objects(plan).await {
-            let stable = super::check::workload(plan).and_then(|version| objects.get(version.object()));
-            if let Some(target) = stable {
-                workload = target.live(&self.shared.api).await?;
-                let is_second = |other: &&super::objects::Target| other.is_companion && other.resource == target.resource;
-                if let Some(second) = objects.iter().find(is_second) {
-                    canary = second.live(&self.shared.api).await?;
-                }
-            }
-        }
-        let seen = Seen { rollout: &rollout, workload: workload.as_ref(), canary: canary.as_ref() };
-        let wanted = kruise_status::project(plan, &self.status, seen, Timestamp::now());
-        let Some(operations) = kruise_status::patch(&rollout, &wanted) else { return Ok(true) };
-        let version = rollout.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        let kind = rollout.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let Some(resource) = self.shared.served.resource(&self.shared.api, version, kind).await? else { return Ok(true) };
-        let address = format!("{}/status", resource.one(&self.key.namespace, &plan.spec.rollout.name));
-        match self.shared.api.patch(&address, &operations, Mode::Real).await {
-            Ok(written) => {
-                self.rollout = Some(written);
-                Ok(true)
-            }
-            Err(Trouble::Conflict(_)) => Ok(false),
-            // The Rollout is going, or has no status of its own: nothing of the release depends on it.
-            Err(Trouble::NotFound(_)) => Ok(true),
-            Err(Trouble::Forbidden(problem) | Trouble::Refused(problem)) => {
-                tracing::warn!(plan = %self.key, problem, "the Rollout's status could not be written");
-                Ok(true)
-            }
-            Err(trouble) => Err(trouble),
-        }
-    }
-
     /// The plan that goes into the machine: the one that runs, else the object's own.
     pub(super) fn plan(&self) -> Option<Arc<Plan>> {
         match &self.running {
@@ -245,19 +204,8 @@ impl Attendance {
         }
     }
 
-    /// Whether the namespace takes no new objects because it is being deleted.
-    async fn namespace_is_going(&self) -> Result<bool, Trouble> {
-        match events::rehearse(&self.shared.api, &self.object).await {
-            Err(Trouble::Forbidden(message) | Trouble::NotFound(message)) => {
-                Ok(message.contains("being terminated") || message.contains("namespaces"))
-            }
-            Ok(()) | Err(Trouble::Refused(_) | Trouble::Conflict(_)) => Ok(false),
-            Err(trouble) => Err(trouble),
-        }
-    }
-
     /// Reads what is kept of the running release.
-    async fn load(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn load(&mut self) -> Result<(), Trouble> {
         let Some(name) = self.status.captured.clone() else {
             self.running = None;
             return Ok(());
@@ -267,117 +215,6 @@ impl Attendance {
         }
         self.running = capture::load(&self.shared.api, &self.key.namespace, &name).await?.map(|captured| (name, Arc::new(captured)));
         Ok(())
-    }
-
-    /// A plan that cannot be used, and nothing that runs: says so, and touches nothing.
-    async fn refuse(&mut self) -> Result<Next, Trouble> {
-        let Err(problem) = self.own.clone() else { return Ok(Next::Rest) };
-        let before = self.status.clone();
-        self.status = record::unreadable(&before, offer::generation(&self.object), &problem, Timestamp::now());
-        if self.status != before {
-            self.tell(Kind::Warning, "PlanRefused", &problem).await;
-            self.write_status().await?;
-        }
-        Ok(Next::Rest)
-    }
-
-    /// Tells the machine what has happened outside.
-    async fn happenings(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
-        let is_going = is_terminating(&self.object);
-        let rollout_is_going = self.rollout.as_ref().is_none_or(is_terminating);
-        let has_written = self.status.captured.is_some()
-            || self.status.cursor.as_ref().is_some_and(|cursor| !matches!(cursor.part, Part::Check | Part::Capture));
-        if !self.status.is_at_rest() && (is_going || (rollout_is_going && has_written)) {
-            if !self.status.deleted {
-                self.apply(&Event::Deleted);
-            }
-        } else if self.status.is_at_rest() && !is_going {
-            self.status.deleted = false;
-        }
-        if self.status.is_at_rest() && hand_back::has_finalizer(&self.object) {
-            hand_back::finalizer(&self.shared.api, &self.address, false).await?;
-        }
-        if is_going && self.status.is_at_rest() {
-            return Ok(());
-        }
-        if let Some(rollout) = &self.rollout {
-            let switches = kruise_status::commands(plan, &self.status, rollout);
-            if (switches.paused, switches.disabled) != (self.status.suspended.paused, self.status.suspended.disabled) {
-                self.apply(&Event::Suspended { paused: switches.paused, disabled: switches.disabled });
-            }
-        }
-        match self.own.clone() {
-            Ok(own) => {
-                if self.is_news() {
-                    self.offer(&own).await?;
-                }
-            }
-            Err(problem) if self.told_problem.as_ref() != Some(&problem) => {
-                self.tell(Kind::Warning, "PlanRefused", &format!("{problem}; the release that runs goes on as it was kept")).await;
-                self.told_problem = Some(problem);
-            }
-            Err(_) => {}
-        }
-        self.replicas(plan).await?;
-        self.revision(plan).await?;
-        self.requests(plan).await;
-        Ok(())
-    }
-
-    /// Whether the offer of the object's plan may say anything that the status does not know.
-    fn is_news(&self) -> bool {
-        let is_known = self.status.digest.as_ref() == Some(&self.own_digest)
-            && self.status.observed_generation == Some(offer::generation(&self.object));
-        let is_untouched = self.status.captured.is_none()
-            && self.status.cursor.as_ref().is_some_and(|cursor| matches!(cursor.part, Part::Check | Part::Capture));
-        let is_settled = matches!(self.status.phase, Phase::Succeeded | Phase::Aborted | Phase::Preview | Phase::Bypassed);
-        !is_known || is_untouched || (self.status.is_at_rest() && !is_settled)
-    }
-
-    async fn offer(&mut self, own: &Arc<Plan>) -> Result<(), Trouble> {
-        let objects = match self.objects(own).await {
-            Ok(objects) => Some(objects),
-            Err(Unresolved::Trouble(trouble)) => return Err(trouble),
-            // The checks say what is wrong with it.
-            Err(Unresolved::NotServed(_) | Unresolved::NotAllowed(_)) => None,
-        };
-        self.load().await?;
-        let running = self.running.as_ref().map(|(_, captured)| Arc::clone(captured));
-        let generation = offer::generation(&self.object);
-        let offer = offer::offer(&self.shared.api, own, generation, objects.as_deref(), running.as_deref()).await?;
-        self.apply(&Event::Offered(offer));
-        Ok(())
-    }
-
-    /// Where pods are a share of all, tells how many that are now.
-    async fn replicas(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
-        let is_bound = plan.spec.bindings.iter().any(|binding| matches!(binding.value, LateValue::Replicas(_)));
-        if !is_bound || self.status.captured.is_none() {
-            return Ok(());
-        }
-        let Ok(objects) = self.objects(plan).await else { return Ok(()) };
-        let Some(target) = super::check::workload(plan).and_then(|version| objects.get(version.object())) else { return Ok(()) };
-        let Some(live) = target.live(&self.shared.api).await? else { return Ok(()) };
-        let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).and_then(|replicas| u32::try_from(replicas).ok());
-        if replicas.is_some() && replicas != self.status.bindings.replicas {
-            self.apply(&Event::Bound(Bindings { replicas, ..Bindings::default() }));
-        }
-        Ok(())
-    }
-
-    async fn requests(&mut self, plan: &Plan) {
-        match commands::annotated(&self.object, &self.status) {
-            Some(Ok(request)) => self.apply(&Event::Asked(request)),
-            Some(Err(problem)) if self.told_problem.as_ref() != Some(&problem) => {
-                self.tell(Kind::Warning, "RequestRefused", &problem).await;
-                self.told_problem = Some(problem);
-            }
-            Some(Err(_)) | None => {}
-        }
-        let asked = self.rollout.as_ref().and_then(|rollout| kruise_status::commands(plan, &self.status, rollout).asked);
-        if let Some((verb, step)) = asked {
-            self.apply(&Event::Commanded { verb, step });
-        }
     }
 
     /// Records the status if it has changed, and tells what is worth telling.
@@ -401,7 +238,7 @@ impl Attendance {
         Ok(())
     }
 
-    async fn write_status(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn write_status(&mut self) -> Result<(), Trouble> {
         let version = self.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
         let written = match record::write(&self.shared.api, &self.address, &version, &self.status).await {
             Ok(written) => written,
@@ -422,18 +259,6 @@ impl Attendance {
         if let Some(rollout) = &self.rollout {
             events::tell(&self.shared.api, rollout, kind, reason, message).await;
         }
-    }
-
-    /// The plan's Rollout, in the version that has a status like ours where it is served.
-    async fn read_rollout(&mut self, plan: &Plan) -> Result<Option<Value>, Trouble> {
-        let reference = &plan.spec.rollout;
-        let group = reference.api_version.split('/').next().unwrap_or_default();
-        for version in [format!("{group}/v1beta1"), reference.api_version.clone()] {
-            if let Some(resource) = self.shared.served.resource(&self.shared.api, &version, &reference.kind).await? {
-                return self.shared.api.get(&resource.one(&self.key.namespace, &reference.name)).await;
-            }
-        }
-        Ok(None)
     }
 
     fn phase(&self) -> String {
