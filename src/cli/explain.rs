@@ -9,7 +9,7 @@ use super::{Answer, Failure, World};
 #[command(after_help = "\
 Examples:
   rollout explain                     all codes
-  rollout explain weight-without-effect")]
+  rollout explain step-beyond-gateway")]
 pub(super) struct Args {
     /// The code between the brackets of `error[code]`; without one, all codes are listed
     code: Option<String>,

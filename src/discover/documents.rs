@@ -162,7 +162,7 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, k
     if is_read_first(text) {
         match yaml::split(text) {
             Ok(documents) => pass = parse(path, &documents, config, wanted::is_first, wanted::is_first_among),
-            Err(error) => pass.fault(path, text, &error),
+            Err(error) => pass.fault(path, text, 1, &error),
         }
     }
     Record { skip: None, first: Arc::new(pass), second: Arc::default() }
@@ -203,19 +203,26 @@ fn parse(
                 None => pass.sources.extend(lists::sources(document, path, namespace)),
             },
             Ok(None) => {}
-            Err(error) => pass.fault(path, raw.text, &error),
+            Err(error) => pass.fault(path, raw.text, raw.first_line, &error),
         }
     }
     pass
 }
 
 impl Pass {
-    fn fault(&mut self, path: &str, text: &str, error: &yaml::ReadError) {
+    /// `text` begins on the line `first_line` of the file.
+    fn fault(&mut self, path: &str, text: &str, first_line: u32, error: &yaml::ReadError) {
         self.unparsable += 1;
         let is_template = text.contains("{{");
         if text.contains(rollout::GROUP) || !is_template {
             let finding = Finding::error("unreadable", format!("this cannot be read: {}", error.message)).at(path, error.position);
-            self.findings.push(if is_template { finding.help("it looks like a template: render it first") } else { finding });
+            let line = text.lines().nth(error.position.line.saturating_sub(first_line) as usize).unwrap_or_default();
+            let is_indented_by_tab = line.trim_start_matches(' ').starts_with('\t');
+            self.findings.push(match (is_template, is_indented_by_tab) {
+                (true, _) => finding.help("it looks like a template: render it first"),
+                (false, true) => finding.help("indent by spaces: YAML takes no tabs there"),
+                (false, false) => finding,
+            });
         }
     }
 }

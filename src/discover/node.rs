@@ -120,8 +120,8 @@ impl<'a> Node<'a> {
         let number = child.value.as_i64().filter(|number| i32::try_from(*number).is_ok());
         if number.is_none() {
             let finding = child.error("field-type", format!("`{key}` is a whole number, not {}", child.written()));
-            let digits: String = child.value.as_str().unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
-            findings.push(if digits.is_empty() { finding } else { finding.help(format!("`{key}: {digits}`")) });
+            let meant = child.value.as_str().and_then(meant);
+            findings.push(meant.map_or_else(|| finding.clone(), |meant| finding.clone().help(format!("`{key}: {meant}`"))));
         }
         number
     }
@@ -130,6 +130,18 @@ impl<'a> Node<'a> {
         let place = self.place();
         finding.at(&place.path, place.position).about(format!("Rollout {}/{}", self.source.object.namespace, self.source.object.name))
     }
+}
+
+/// The whole number that somebody meant by `20%` or, in seconds, by `5m`.
+fn meant(text: &str) -> Option<u64> {
+    let (digits, unit) = text.split_at(text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len()));
+    let factor = match unit {
+        "" | "%" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor).filter(|number| i32::try_from(*number).is_ok())
 }
 
 /// A key as a part of a JSON pointer.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fields;
 use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Resolution, Rollout, Source};
 
 /// The API group of autoscalers.
@@ -95,6 +96,15 @@ impl Lookup<'_> {
         finding.about(self.name()).help("keep the one that is meant in the Rollout's folder, or describe environments in `.rollout.yaml`")
     }
 
+    /// The name of an object of the same kind and namespace that differs by a slip.
+    fn nearest(&self, object: &ObjectRef) -> Option<&str> {
+        let is_alike =
+            |other: &&ObjectRef| (&other.group, &other.kind, &other.namespace) == (&object.group, &object.kind, &object.namespace);
+        let names: Vec<&str> =
+            self.catalog.sources.iter().map(|source| &source.object).filter(is_alike).map(|other| other.name.as_str()).collect();
+        fields::nearest(&object.name, &names)
+    }
+
     /// Objects that may have been meant: of the same name in another namespace or API group.
     fn elsewhere(&self, object: &ObjectRef) -> String {
         let is_near = |source: &&Arc<Source>| source.object.kind == object.kind && source.object.name == object.name;
@@ -102,7 +112,10 @@ impl Lookup<'_> {
         match near.as_slice() {
             [] => {
                 let files = if self.catalog.environment.is_empty() { "the files read" } else { "the environment's files" };
-                format!("write the {} into {files}, or correct the name `{}`", object.kind, object.name)
+                match self.nearest(object) {
+                    Some(name) => format!("did you mean `{name}`? If not, write the {} into {files}", object.kind),
+                    None => format!("write the {} into {files}, or correct the name `{}`", object.kind, object.name),
+                }
             }
             near => {
                 let listed: Vec<_> = near

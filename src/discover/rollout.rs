@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::fields::{self, Hint, no_hint};
 use super::node::Node;
 use super::{deadline, v1alpha1, v1beta1};
-use crate::model::{Finding, PodMetadata, Reference, Rollout, Routing, Severity, Source, Step, Strategy};
+use crate::model::{Finding, PodMetadata, Reference, Rollout, Routing, Severity, Source, Step, Strategy, Traffic};
 
 /// The API group of Rollouts.
 pub(super) const GROUP: &str = "rollouts.kruise.io";
@@ -52,8 +52,8 @@ fn understood(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
         }
     };
     shared_routing(&root, findings);
-    let spec = spec?;
-    traffic_without_routing(&root, &spec, findings);
+    let mut spec = spec?;
+    traffic_without_routing(&root, &mut spec, findings);
     let manifest = &source.manifest;
     let reference = Reference { api_version: manifest.api_version().into(), kind: manifest.kind().into(), name: manifest.name().into() };
     let namespace = source.object.namespace.clone();
@@ -117,7 +117,8 @@ fn shared_routing(root: &Node<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn traffic_without_routing(root: &Node<'_>, spec: &Spec, findings: &mut Vec<Finding>) {
+/// Nobody splits the traffic of such steps, so they have none.
+fn traffic_without_routing(root: &Node<'_>, spec: &mut Spec, findings: &mut Vec<Finding>) {
     // A routing that cannot be understood is a finding already.
     if spec.routing.is_some() || findings.iter().any(|finding| finding.severity == Severity::Error) {
         return;
@@ -126,5 +127,8 @@ fn traffic_without_routing(root: &Node<'_>, spec: &Spec, findings: &mut Vec<Find
         let message = format!("step {} has traffic but the Rollout has no `trafficRoutings`: requests follow the pods", index + 1);
         let finding = root.warning("traffic-without-routing", message).at(&step.place.path, step.place.position);
         findings.push(finding.help("name a Service and a gateway object in `trafficRoutings`, or leave the traffic out"));
+    }
+    for step in &mut spec.steps {
+        step.traffic = Traffic::default();
     }
 }

@@ -47,13 +47,24 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Rendered, Vec<Finding>> {
     let is_at_once = baseline::is_release_without_change(baseline.get(&workload.object), &head);
     let at_once = is_at_once.then(|| steps::without_waits(inputs.rollout));
     let inputs = &Inputs { rollout: at_once.as_ref().unwrap_or(inputs.rollout), ..*inputs };
+    if inputs.previous.is_none() && inputs.base.is_some_and(|base| base.workload.is_none()) {
+        findings.push(new_workload(workload));
+    }
     let routed = gateways::routed(inputs, &mut findings);
+    if lacks_what_routes(inputs) {
+        return Err(findings);
+    }
     let rendered = render(inputs, workload, &routed, (baseline, is_at_once), &mut findings);
     let is_refused = findings.iter().any(|finding| finding.severity == Severity::Error);
     match rendered {
         Some(plan) if !is_refused => Ok(Rendered { plan, findings }),
         _ => Err(findings),
     }
+}
+
+/// Whether the Rollout routes through an object that is not there: a plan without it would split no traffic, or send it nowhere.
+fn lacks_what_routes(inputs: &Inputs<'_>) -> bool {
+    inputs.rollout.routing.is_some() && (inputs.head.service.is_none() || inputs.head.gateways.iter().any(|(_, source)| source.is_none()))
 }
 
 /// Where `is_at_once` the pods stay as they are, so that there is nothing to bring in.
@@ -75,6 +86,7 @@ fn render(
     let mut draft = Draft::new(inputs, baseline, sources);
     draft.name_is_free(&workload.object, findings);
 
+    findings.extend(draft.before(workload).and_then(|before| deployment::changed_selector(workload, before)));
     let stable = draft.original(workload, deployment::PATH);
     let release = baseline::release_digest(draft.before(workload), &draft.head(workload));
     if is_at_once {
@@ -158,6 +170,11 @@ fn without_change(workload: &Source) -> Finding {
     let message = "the rollout id changes and the pod template does not: the release completes at once";
     let finding = Finding::warning("release-without-change", message).at(&workload.path, workload.places.at("/metadata/annotations"));
     finding.about(&workload.object)
+}
+
+fn new_workload(workload: &Source) -> Finding {
+    let message = format!("{} is not in the base: it is created at once, and no step keeps an old version", workload.object);
+    Finding::note("workload-new", message).at(&workload.path, workload.places.at("/metadata/name")).about(&workload.object)
 }
 
 fn without_pods(workload: &Source) -> Finding {

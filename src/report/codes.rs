@@ -293,6 +293,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A step splits traffic, but nobody routes it.\n\nWrite `trafficRoutings`, or take traffic and matches out of the steps.",
     ),
     (
+        "unreadable",
+        "A file that may hold a Rollout cannot be read as YAML.\n\nNothing in this document is known. YAML is indented by spaces, never by tabs; templates of Helm have to be rendered before (docs/sources.md); files are UTF-8.",
+    ),
+    (
         "weight-beside-matches",
         "A gateway cannot take matches and a weight in one step.\n\nThe matches are rendered and the weight is not. Make two steps of it.",
     ),
@@ -301,8 +305,16 @@ pub const CODES: &[(&str, &str)] = &[
         "The workload that the Rollout names is not in the repository.\n\nReferences lead to the nearest object with that kind, name and namespace, within the environment.",
     ),
     (
+        "workload-new",
+        "The workload is not in the base.\n\nIt is created at once, in full: there is no old version that a step could keep. The next change of its pod template is a release. After a rename, the workload of the old name is nobody's any more: take it away when its traffic has moved.",
+    ),
+    (
         "workload-reference",
         "The Rollout does not say completely which workload it releases.\n\n`workloadRef` has `apiVersion`, `kind` and `name`; in `v1alpha1` it stands in `objectRef`.",
+    ),
+    (
+        "workload-selector-changes",
+        "The selector of a Deployment changes, and no cluster takes that.\n\nA Deployment's `spec.selector` can never change, and a pod template has to keep the labels that it names. Keep both, or write a Deployment of another name.",
     ),
     ("workload-shared", "Two Rollouts release the same workload.\n\nEach would undo what the other does. Keep one."),
     (

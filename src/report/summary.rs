@@ -33,7 +33,7 @@ pub struct Release {
     pub style: Style,
     /// The workload: `Deployment/shop`.
     pub workload: String,
-    /// Whether nothing is released: the pod template is that of the base.
+    /// Whether nothing is released: the pod template is that of the base, or the workload is new.
     pub is_preview: bool,
     /// The workload's replicas; none where the cluster decides.
     pub replicas: Option<u32>,
@@ -220,7 +220,7 @@ impl Release {
 
     /// Why nothing is released; none for a release.
     pub fn preview(&self) -> Option<&'static str> {
-        self.is_preview.then_some("preview: no release, the pod template is that of the base")
+        self.is_preview.then_some("preview: this change releases nothing")
     }
 }
 

@@ -225,6 +225,46 @@ fn an_equal_template_is_a_preview() {
     assert_eq!(render::plan(&inputs).expect("a plan").plan.spec.release, None);
 }
 
+/// The codes that the Rollout's steps with traffic give, from `base` to `head`.
+fn codes(base: &Originals, head: &Originals) -> (bool, Vec<&'static str>) {
+    let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
+    let (catalog, scripts) = (catalog(), Scripts::default());
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head, base: Some(base), previous: None, scripts: &scripts };
+    let (is_plan, findings) = match render::plan(&inputs) {
+        Ok(rendered) => (true, rendered.findings),
+        Err(findings) => (false, findings),
+    };
+    (is_plan, findings.iter().map(|finding| finding.code).collect())
+}
+
+#[test]
+fn without_its_service_or_a_gateway_object_there_is_no_plan() {
+    let base = originals("shop:1", &references(), false);
+    let head = originals("shop:2", &references(), false);
+    assert_eq!(codes(&base, &head), (true, vec![]));
+    assert_eq!(codes(&base, &Originals { service: None, ..head.clone() }), (false, vec![]));
+    let mut lost = head;
+    lost.gateways[1].1 = None;
+    assert_eq!(codes(&base, &lost), (false, vec![]));
+}
+
+#[test]
+fn another_selector_is_an_error_before_a_cluster_refuses_it() {
+    let base = originals("shop:1", &references(), false);
+    let mut changed = workload("shop:2").manifest.value().clone();
+    changed["spec"]["selector"] = json!({"matchLabels": {"app": "shop", "tier": "web"}});
+    changed["spec"]["template"]["metadata"]["labels"]["tier"] = "web".into();
+    let head = Originals { workload: Some(source(changed)), ..originals("shop:2", &references(), false) };
+    assert_eq!(codes(&base, &head), (false, vec!["workload-selector-changes"]));
+}
+
+#[test]
+fn a_workload_that_the_base_does_not_have_is_told() {
+    let head = originals("shop:2", &references(), false);
+    let base = Originals { workload: None, ..originals("shop:1", &references(), false) };
+    assert_eq!(codes(&base, &head), (true, vec!["workload-new"]));
+}
+
 #[test]
 fn a_plan_rendered_again_keeps_its_baseline_and_its_bytes() {
     let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);

@@ -168,6 +168,22 @@ fn broken_yaml_stops_no_other_file() {
 }
 
 #[test]
+fn a_tab_is_named_as_what_yaml_does_not_take() {
+    let text = format!("kind: ConfigMap\n---\n{}", ROLLOUT.replace("\nspec:", "\n\tlabels: {}\nspec:"));
+    let discovery = discovered(&files(&[("tab.yaml", &text)]), &Config::default());
+    let finding = discovery.findings.iter().find(|finding| finding.code == "unreadable").expect("the tab is found");
+    assert_eq!(finding.help.as_deref(), Some("indent by spaces: YAML takes no tabs there"));
+}
+
+#[test]
+fn traffic_that_nobody_routes_is_no_traffic_of_the_plan() {
+    let (text, _) = ROLLOUT.split_once("      trafficRoutings").expect("the Rollout routes");
+    let discovery = discovered(&files(&[("app.yaml", text)]), &Config::default());
+    let steps = &discovery.catalogs[0].rollouts[0].steps;
+    assert!(steps.iter().all(|step| !step.traffic.is_split()), "{steps:?}");
+}
+
+#[test]
 fn huge_binary_and_output_files_are_not_read() {
     let mut files =
         files(&[("good.yaml", ROLLOUT), ("rollouts/lost.yaml", ROLLOUT), ("rollouts/prod/shop/plan.yaml", "kind: RolloutPlan\n")]);

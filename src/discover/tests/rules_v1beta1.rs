@@ -192,6 +192,8 @@ fn values_have_the_right_type() {
     expect(&step("5"), &["10:9 error[field-type] `steps` is a map, not 5"]);
     expect(&step("{replicas: 1, pause: {duration: 10s}}"), &["10:41 error[field-type] `duration` is a whole number, not \"10s\""]);
     help(&step("{replicas: 1, pause: {duration: 10s}}"), "`duration: 10`");
+    help(&step("{replicas: 1, pause: {duration: 5m}}"), "`duration: 300`");
+    help(&step("{replicas: 1, pause: {duration: 1h}}"), "`duration: 3600`");
     expect(&step("{replicas: 1, pause: {duration: -1}}"), &["10:41 error[pause-negative] `duration` is a number of seconds, not -1"]);
     expect(&rollout("{canary: {steps: [{replicas: 1}]}, paused: 'no'}"), &["7:48 error[field-type] `paused` is true or false, not \"no\""]);
     expect(&routing("[{service: 5, ingress: {name: a}}]"), &["7:116 error[field-type] `service` is a text, not 5"]);

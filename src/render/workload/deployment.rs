@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{LateValue, Manifest, PodMetadata, Replicas, VersionKey};
+use crate::model::{Finding, LateValue, Manifest, PodMetadata, Replicas, Source, VersionKey};
 use crate::render::companion;
 use crate::render::draft::Draft;
 use crate::render::pointers::put;
@@ -13,6 +13,9 @@ pub(in crate::render) const REVISION_LABEL: &str = "pod-template-hash";
 /// The path that a release changes of the stable Deployment.
 pub(in crate::render) const PATH: &str = "/spec/template";
 
+/// What tells a Deployment's pods; it can never change.
+const SELECTOR: &str = "/spec/selector";
+
 /// The label by which OpenKruise's tools find the second Deployment.
 const STABLE_NAME_LABEL: &str = "rollouts.kruise.io/canary-deployment";
 
@@ -22,6 +25,16 @@ pub(in crate::render) fn replicas(head: &Manifest, is_autoscaled: bool) -> Optio
         return None;
     }
     head.at("/spec/replicas").and_then(Value::as_u64).and_then(|replicas| u32::try_from(replicas).ok())
+}
+
+/// What to say where the selector differs from the one before: no API server takes that for a Deployment that exists.
+pub(in crate::render) fn changed_selector(source: &Source, before: &Value) -> Option<Finding> {
+    if before.pointer(SELECTOR) == source.manifest.at(SELECTOR) {
+        return None;
+    }
+    let message = format!("the selector of {} changes, which no cluster takes", source.object);
+    let finding = Finding::error("workload-selector-changes", message).at(&source.path, source.places.at(SELECTOR)).about(&source.object);
+    Some(finding.help("keep the selector and the labels that it names, or release a Deployment of another name"))
 }
 
 /// Adds the second Deployment as a step has it.
