@@ -14,9 +14,9 @@ const PLAN: &str = "plan.yaml";
 /// Prints the agent's installation, with exactly the rights that your plans need
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The agent may write in the namespaces of the plans only, and there only the objects that a plan names. Print the
-installation again when a plan comes to name another object: `rollout manifests --plans rollouts > agent.yaml`, next to the
-plans in git, keeps both together.
+The agent may write in the namespaces of the plans only, and there only the objects that a plan
+names. Print the installation again when a plan comes to name another object:
+`rollout manifests --plans rollouts > agent.yaml`, next to the plans in git, keeps both together.
 
 Examples:
   rollout crds | kubectl apply --server-side -f -

@@ -77,6 +77,8 @@ fn one(
 ) -> (Option<Plan>, Vec<Finding>) {
     let (head, mut findings) = discover::originals(catalog, rollout);
     let before = base.and_then(|base| base.discovery.catalogs.iter().find(|before| before.environment == catalog.environment));
+    // Without any object it tells nothing: it could not be built, or the environment is new.
+    let before = before.filter(|before| !before.sources.is_empty());
     let originals = before.map(|before| discover::originals(before, rollout).0);
     if selection.is_changed_only {
         let is_same = before.zip(originals.as_ref()).is_some_and(|(before, originals)| {

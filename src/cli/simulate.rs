@@ -21,7 +21,8 @@ Examples:
   rollout simulate plan.yaml --scenario never-ready
   rollout simulate plan.yaml --events events.yaml --format json
 
-Without `--events` and `--scenario` everything goes well: pods are ready after 10 s, and every gate is approved after 5 min.
+Without `--events` and `--scenario` everything goes well: pods are ready after 10 s, and every gate
+is approved after 5 min.
 `rollout schema events` prints the schema of a file of events.")]
 pub(super) struct Args {
     /// The plan's file; `-` reads standard input

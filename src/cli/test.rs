@@ -19,7 +19,8 @@ use super::{Answer, Failure, World};
 Examples:
   rollout test                          all cases below the current folder
   rollout test lua_configuration        those of one folder
-  rollout test --bless                  what the scripts give now is what is expected; read the diff before you commit it")]
+  rollout test --bless                  what the scripts give now is what is expected;
+                                        read the diff before you commit it")]
 pub(super) struct Args {
     /// The folder or the file to read
     #[arg(default_value = ".", value_name = "DIR")]

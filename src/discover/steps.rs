@@ -67,7 +67,7 @@ pub(super) fn partition_limit(
     let node = step.child(at).unwrap_or_else(|| step.clone());
     let message = format!("a step with traffic has at most {PARTITION_LIMIT}% of the pods when they replace stable ones, not {percent}%");
     findings.push(node.error("step-replicas-partition", message).help(
-        "keep the stable pods with `enableExtraWorkloadForCanary: true` (Deployments), give the step no traffic, or write replicas as a number",
+        "keep the stable pods of a Deployment with `enableExtraWorkloadForCanary: true` (in v1alpha1 the annotation `rollouts.kruise.io/rolling-style: canary`), give the step no traffic, or write replicas as a number",
     ));
 }
 

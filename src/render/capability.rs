@@ -37,10 +37,15 @@ pub(super) fn check(gateway: &Gateway, reference: &GatewayRef, number: usize, st
         HeaderModifierSupport::Always => true,
     };
     if modifies && !can_modify {
-        refuse(
-            format!("{object} cannot change request headers in this step"),
-            "take `requestHeaderModifier` out, or give the step `matches`",
-        );
+        match gateway.header_modifier {
+            HeaderModifierSupport::Matches => refuse(
+                format!("{object} changes request headers only in steps with `matches`"),
+                "take `requestHeaderModifier` out, or give the step `matches`",
+            ),
+            HeaderModifierSupport::Never | HeaderModifierSupport::Always => {
+                refuse(format!("{object} cannot change request headers"), "take `requestHeaderModifier` out");
+            }
+        }
     }
     if !support.with_weight && traffic.weight.is_some() && !traffic.matches.is_empty() {
         findings.push(

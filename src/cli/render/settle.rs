@@ -1,6 +1,6 @@
 //! What becomes of the plans' files: written, compared with those that are there, or committed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use camino::Utf8Path;
@@ -11,10 +11,13 @@ use crate::cli::Failure;
 use crate::cli::commit::{self, Committed, Order};
 use crate::cli::plans::Selection;
 use crate::cli::repository::{self, Repository};
-use crate::disk::{self, Difference, Former};
+use crate::disk::{self, Difference, Former, Stale};
 use crate::files::Files;
 use crate::model::{Finding, Position, Severity};
 use crate::report::count;
+
+/// The file of a plan that is an object; the others show it.
+const PLAN_FILE: &str = "plan.yaml";
 
 /// The code of a plan's file that is not as it should be.
 pub(super) const STALE: &str = "plan-stale";
@@ -47,7 +50,7 @@ impl Args {
         // A Rollout that cannot be rendered today keeps the plan that it has.
         let is_whole = !selection.is_partial(repository) && !findings.iter().any(|finding| finding.severity == Severity::Error);
         let is_stale = |files: &Files, former: &Former<'_>| {
-            let is_rendered = || files.get(&repository::joined(former.folder, "plan.yaml")).is_some();
+            let is_rendered = || files.get(&repository::joined(former.folder, PLAN_FILE)).is_some();
             former.is_ours() && (is_whole || is_rendered())
         };
         let order = Order { repository, trees: &trees, plans: &told, is_stale: &is_stale, push: self.push.as_deref() };
@@ -55,7 +58,7 @@ impl Args {
             return commit::commit(&order);
         }
         if let (true, Some(branch)) = (self.check, &self.branch) {
-            for stale in commit::compare(&order)? {
+            for stale in without_repeats(commit::compare(&order)?) {
                 findings.push(stale_finding(&format!("{branch}:"), &stale.path, stale.difference));
             }
             return Ok(Committed::Done(String::new()));
@@ -68,7 +71,7 @@ impl Args {
             if self.check {
                 // Findings point below the root; what lies elsewhere has only the name that the user knows.
                 let output = if repository.elsewhere.is_some() { shown.as_str() } else { output };
-                for stale in disk::compare_tree(&root, files, &is_stale)? {
+                for stale in without_repeats(disk::compare_tree(&root, files, &is_stale)?) {
                     findings.push(stale_finding(&format!("{output}/"), &stale.path, stale.difference));
                 }
             } else {
@@ -79,6 +82,16 @@ impl Args {
         }
         Ok(Committed::Done(summary))
     }
+}
+
+/// Where a whole plan is missing, its `plan.yaml` says so for the files beside it.
+fn without_repeats(stale: Vec<Stale>) -> Vec<Stale> {
+    let is_missing = |stale: &Stale| stale.difference == Difference::Missing;
+    let folder = |path: &str| path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned());
+    let is_plan = |stale: &Stale| stale.path.rsplit('/').next() == Some(PLAN_FILE);
+    let missing: BTreeSet<String> =
+        stale.iter().filter(|stale| is_missing(stale) && is_plan(stale)).map(|stale| folder(&stale.path)).collect();
+    stale.into_iter().filter(|stale| !is_missing(stale) || is_plan(stale) || !missing.contains(&folder(&stale.path))).collect()
 }
 
 fn stale_finding(folder: &str, path: &str, difference: Difference) -> Finding {
