@@ -24,6 +24,7 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("HorizontalPodAutoscaler", "autoscaling/v2", "horizontalpodautoscalers", true),
     ("Ingress", "networking.k8s.io/v1", "ingresses", true),
     ("Lease", "coordination.k8s.io/v1", "leases", true),
+    ("MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", false),
     ("Namespace", "v1", "namespaces", false),
     ("Node", "v1", "nodes", false),
     ("Pod", "v1", "pods", true),

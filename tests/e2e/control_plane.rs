@@ -11,7 +11,7 @@ use std::{env, fs, thread};
 
 use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
+use crate::cluster::{At, Cluster};
 use crate::gateway::Gateway;
 use crate::process::{self, Process, Program, flags};
 
@@ -20,6 +20,15 @@ const ADMIN_TOKEN: &str = "admin-of-the-suite";
 
 /// How long each program may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Whose definitions of a Rollout are installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Definitions {
+    /// What `rollout crds` prints.
+    Ours,
+    /// OpenKruise's, where it has them.
+    OfOpenKruise,
+}
 
 /// A running control plane; it ends with the value.
 pub(crate) struct ControlPlane {
@@ -34,7 +43,7 @@ pub(crate) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts everything below the folder, and returns when pods can run.
-    pub(crate) fn start(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn start(folder: &Path, definitions: Definitions) -> Result<Self, String> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let account_key = account_key(folder)?;
         let tokens = folder.join("tokens.csv");
@@ -115,7 +124,7 @@ impl ControlPlane {
                 "status": {"allocatable": {"cpu": "1k", "memory": "1Ti", "pods": "1000"}, "capacity": {"cpu": "1k", "memory": "1Ti", "pods": "1000"}},
             }))?;
         }
-        install_crds(&cluster)?;
+        install_crds(&cluster, definitions)?;
         plane.gateway = Some(Gateway::start(plane.admin("gateway")?));
         Ok(plane)
     }
@@ -207,9 +216,26 @@ pub(crate) fn free_port() -> Result<u16, String> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
-/// The gateways' definitions, and what `rollout crds` prints.
-fn install_crds(cluster: &Cluster) -> Result<(), String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/crds");
+/// The gateways' definitions, and those of a Rollout.
+fn install_crds(cluster: &Cluster, definitions: Definitions) -> Result<(), String> {
+    install_folder(cluster, "tests/e2e/crds")?;
+    if definitions == Definitions::OfOpenKruise {
+        install_folder(cluster, "tests/e2e/crds-of-openkruise")?;
+    }
+    let printed = Command::new(crate::world::program()).args(["crds", "--format", "json"]).output().map_err(|error| error.to_string())?;
+    let list: Value = serde_json::from_slice(&printed.stdout).map_err(|error| format!("rollout crds: {error}"))?;
+    for crd in list["items"].as_array().into_iter().flatten() {
+        let at = At { kind: "CustomResourceDefinition", namespace: "", name: crd["metadata"]["name"].as_str().unwrap_or_default() };
+        if cluster.get(at)?.is_none() {
+            cluster.apply(crd)?;
+        }
+    }
+    cluster.wait_for_crds()
+}
+
+/// Creates every object of a folder of the repository.
+fn install_folder(cluster: &Cluster, folder: &str) -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
@@ -218,12 +244,7 @@ fn install_crds(cluster: &Cluster) -> Result<(), String> {
         let crd: Value = serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
         cluster.create(&crd).map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    let printed = Command::new(crate::world::program()).args(["crds", "--format", "json"]).output().map_err(|error| error.to_string())?;
-    let list: Value = serde_json::from_slice(&printed.stdout).map_err(|error| format!("rollout crds: {error}"))?;
-    for crd in list["items"].as_array().into_iter().flatten() {
-        cluster.apply(crd)?;
-    }
-    cluster.wait_for_crds()
+    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

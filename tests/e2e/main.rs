@@ -1,6 +1,5 @@
 //! The end-to-end suite: the program against a real control plane. `tests/e2e/run` brings the control plane along and runs it.
 
-#![allow(dead_code, reason = "scenarios of the agent, which is being built, use the rest")]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use crate::control_plane::ControlPlane;
+use crate::control_plane::{ControlPlane, Definitions};
 use crate::scenarios::{self, Scenario};
 use crate::world::{World, program};
 
@@ -20,16 +20,18 @@ pub(crate) struct Wishes {
     jobs: usize,
     is_list: bool,
     is_hold: bool,
+    definitions: Definitions,
 }
 
 impl Wishes {
     /// Reads the arguments.
     pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut wishes = Self { names: Vec::new(), jobs: 6, is_list: false, is_hold: false };
+        let mut wishes = Self { names: Vec::new(), jobs: 6, is_list: false, is_hold: false, definitions: Definitions::Ours };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--list" => wishes.is_list = true,
+                "--openkruise-crds" => wishes.definitions = Definitions::OfOpenKruise,
                 "--hold" => wishes.is_hold = true,
                 "--jobs" => {
                     let number = arguments.next().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
@@ -38,7 +40,9 @@ impl Wishes {
                 // The script's own, and what `cargo test -- …` may hand over.
                 "--keep" | "--quiet" | "--nocapture" => {}
                 unknown if unknown.starts_with('-') => {
-                    return Err(format!("unknown argument `{unknown}`; known are --list, --hold, --jobs N, --keep and names"));
+                    return Err(format!(
+                        "unknown argument `{unknown}`; known are --list, --hold, --jobs N, --keep, --openkruise-crds and names"
+                    ));
                 }
                 name => wishes.names.push(name.to_owned()),
             }
@@ -73,7 +77,7 @@ pub(crate) fn run(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
         println!("this build has no agent: {} of {count} scenarios are skipped", count - wanted.len());
     }
     let begin = Instant::now();
-    let plane = ControlPlane::start(&folder.join("control-plane"))?;
+    let plane = ControlPlane::start(&folder.join("control-plane"), wishes.definitions)?;
     println!("control plane ready after {:.1} s", begin.elapsed().as_secs_f64());
     if wishes.is_hold {
         println!("export KUBECONFIG={}", plane.admin_kubeconfig()?.display());

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Scenario, alone, beside};
 use crate::proxy::{Proxy, Seen, Verdict};
-use crate::release::{Running, prepare};
+use crate::release::{Running, begin, prepare};
 use crate::world::{PATIENCE, World};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -19,6 +19,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     beside("killed-after-every-write-of-an-abort", |world| killed_after_every_write(world, "two-gateways", Way::Abort)),
     beside("refused-again-and-again", refused),
     beside("asleep-past-its-lease", asleep),
+    beside("told-to-stop", told_to_stop),
     alone("api-server-restarts-in-mid-step", api_server_restarts),
 ];
 
@@ -172,6 +173,25 @@ fn asleep(world: &mut World<'_>) -> Result<(), String> {
         return Err(format!("a leader without a lease wrote: {}", writes.join(", ")));
     }
     running.approve()?;
+    running.assert_succeeded()?;
+    running.assert_no_fault()
+}
+
+/// An agent that is told to stop gives its lease back, and the next one goes on at once.
+fn told_to_stop(world: &mut World<'_>) -> Result<(), String> {
+    let mut running = begin(world, "own-script", |_, _, text| text)?;
+    running.wait_gate(1)?;
+    let agent = running.agent.process()?;
+    agent.signal("TERM");
+    let status = agent.ended_within(Duration::from_secs(15)).ok_or("the agent did not stop within 15 s")?;
+    if !status.success() {
+        return Err(format!("the agent stopped with {status}"));
+    }
+    running.agent.start()?;
+    running.approve()?;
+    // Less than a lease lasts.
+    running.wait_long("the next agent to lead", Duration::from_secs(10), |status| status["cursor"]["step"] == 2)?;
+    running.approve_to_the_end()?;
     running.assert_succeeded()?;
     running.assert_no_fault()
 }

@@ -4,6 +4,7 @@ mod abort;
 mod crash;
 mod endings;
 mod engines;
+mod neighbours;
 mod people;
 mod played;
 mod sequences;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         abort::SCENARIOS,
         people::SCENARIOS,
         trouble::SCENARIOS,
+        neighbours::SCENARIOS,
         sequences::SCENARIOS,
         endings::SCENARIOS,
         engines::SCENARIOS,
