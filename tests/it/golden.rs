@@ -85,7 +85,8 @@ fn golden_strings_are_never_misread() {
 fn golden_answers_of_our_own_are_those_of_the_kubectl_at_hand() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("object.yaml");
-    for case in cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/yaml-read.jsonl")) {
+    let own = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/yaml-read.jsonl"));
+    for case in own.iter().filter(|case| case["name"] != EITHER) {
         let header = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
         fs::write(&file, format!("{header}{}", case["input"].as_str().unwrap())).unwrap();
         let arguments = ["label", "--local", "--output=json", "x=y", "--filename"];
@@ -102,3 +103,6 @@ fn golden_answers_of_our_own_are_those_of_the_kubectl_at_hand() {
         assert_eq!(found, expected, "{}", case["name"]);
     }
 }
+
+/// Of the keys `1` and `"1"` kubectl keeps the one that its map happens to have last, another one each time; we the later one.
+const EITHER: &str = "key twice, of two types";
