@@ -262,12 +262,12 @@ impl Running<'_, '_> {
             let manifest = manifest.ok_or_else(|| format!("git has no {kind} {name}"))?;
             self.assert_inside(kind, name, manifest)?;
         }
-        let after = snapshot(self.world)?;
-        let (was, is): (Vec<_>, Vec<_>) = (self.before.keys().collect(), after.keys().collect());
-        let is: Vec<_> = is.into_iter().filter(|key| key.0 != "RolloutPlan").collect();
-        if was != is {
-            return Err(format!("objects before: {was:?}\nand after: {is:?}"));
-        }
+        // What is being deleted already, pods and all, may take a moment longer.
+        let after = self.world.wait("the same objects as before", Duration::from_secs(20), || {
+            let after = snapshot(self.world)?;
+            let (was, is): (Vec<_>, Vec<_>) = (self.before.keys().collect(), after.keys().filter(|key| key.0 != "RolloutPlan").collect());
+            if was == is { Ok(Some(after)) } else { Err(format!("objects before: {was:?}\nand after: {is:?}")) }
+        })?;
         for (key, object) in &self.before {
             let (was, is) = (self.outside(key, object), self.outside(key, &after[key]));
             if was != is {

@@ -44,9 +44,13 @@ fn pauses(world: &mut World<'_>) -> Result<(), String> {
 fn approves_too_early(world: &mut World<'_>) -> Result<(), String> {
     let mut running = begin(world, "own-script", |side, _, text| if side == "after" { super::slow(&text, "4s") } else { text })?;
     running.wait("the way into step 1", |status| status["cursor"]["part"] == "stages")?;
+    // kubectl-kruise reads the status before it writes.
+    let world = running.world;
+    world.wait("the Rollout's status", crate::world::PATIENCE, || {
+        Ok((running.rollout_status()?["canaryStatus"]["currentStepState"] == "StepUpgrade").then_some(()))
+    })?;
     let patch = json!({"status": {"canaryStatus": {"currentStepState": "StepReady"}}});
-    let sent = running.world.cluster.patch_sub(running.world.at("Rollout", running.name()), "status", Patch::Merge, &patch);
-    sent?;
+    world.cluster.patch_sub(world.at("Rollout", running.name()), "status", Patch::Merge, &patch)?;
     running.wait_gate(1)?;
     thread::sleep(Duration::from_secs(2));
     if running.status()?["cursor"]["part"] != "gate" || running.status()?["cursor"]["step"] != 1 {
