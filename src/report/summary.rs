@@ -45,6 +45,8 @@ pub struct Release {
     pub scripts: Vec<ScriptUse>,
     /// What changes on each way: one for each row, in their order. Empty where nobody asked for diffs.
     pub ways: Vec<Way>,
+    /// How the engines that sync the repository have to be set, as text; empty where none was found.
+    pub engines: String,
 }
 
 /// One container whose image changes.
@@ -166,6 +168,7 @@ pub fn release(report: PlanReport<'_>) -> Release {
         rows: rows(plan),
         scripts: plan.spec.scripts.clone(),
         ways: ways(&report.transitions),
+        engines: String::new(),
     }
 }
 

@@ -126,6 +126,7 @@ fn release(name: &str, text: &str, diff: &str) -> Release {
         images: vec![ImageChange { container: text.to_owned(), from: Some(text.to_owned()), to: Some(name.to_owned()) }],
         rows: vec![row(Part::Step(1), Some(Gate::Approval {})), row(Part::Finish, None)],
         scripts: vec![ScriptUse { object: ObjectKey::new(text, name), script: text.to_owned(), sha256: text.to_owned() }],
+        engines: String::new(),
         ways: vec![way(Body::Shown { hunks: lines(&[diff, text]), repeats: Some(repeats) }), way(Body::Repeats(0))],
     }
 }

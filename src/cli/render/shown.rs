@@ -66,7 +66,8 @@ impl Args {
             Format::Yaml => text = plan::to_text(plan),
             Format::Markdown => {
                 report.transitions = tree::transitions(plan);
-                release = Some(summary::release(report));
+                let engines = report::coexistence(coexistence, Colors::Never);
+                release = Some(Release { engines, ..summary::release(report) });
             }
             Format::Github => {}
         }

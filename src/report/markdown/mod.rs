@@ -220,6 +220,12 @@ fn add_release(page: &mut Page, release: &Release, comment: Comment<'_>) {
             add(page, comment, Piece { group: Some(group), needs: Some(table), ..piece(Kind::Diff, rank, text, name) });
         }
     }
+    if !release.engines.is_empty() {
+        let block = fenced("", release.engines.trim_start());
+        let text = format!("<details>\n<summary>settings of the engine that syncs this</summary>\n\n{block}\n</details>\n\n");
+        let name = format!("engine settings of {}", release.title());
+        add(page, comment, Piece { needs: Some(table), ..piece(Kind::Diff, 5, text, name) });
+    }
 }
 
 /// A way is opened by a click, unless all that it has to say is where its diffs are.
