@@ -193,6 +193,17 @@ mod tests {
         assert!(help.to_string().contains("Usage: kubectl rollout-plan show"), "{help}");
     }
 
+    #[cfg(feature = "agent")]
+    #[test]
+    fn the_installation_starts_the_agent_with_arguments_that_it_knows() {
+        let installation = crate::objects::Installation { namespace: "rollout-system", image: "rollout:1" };
+        let objects = crate::objects::manifests(&installation, &[]);
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").expect("the agent's");
+        let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().expect("arguments");
+        let arguments = arguments.iter().map(|argument| argument.as_str().expect("a text").into());
+        super::parse(std::iter::once("rollout".into()).chain(arguments)).expect("the agent takes them");
+    }
+
     #[test]
     fn every_command_and_every_argument_has_a_help_text() {
         for command in Arguments::command().get_subcommands() {
