@@ -90,11 +90,7 @@ pub(super) fn finish(last: &State, target: &State, grace: u32) -> Vec<Stage> {
 pub(super) fn abort(steps: &[State], baseline: &State, grace: u32) -> Vec<Stage> {
     let way = Way { from: steps, to: baseline, grace };
     let mut stages = Stages::default();
-    way.routes(&mut stages);
-    way.definitions(&mut stages);
-    way.companions_gone(&mut stages);
-    way.service(&mut stages);
-    way.autoscaler(&mut stages);
+    way.back(&mut stages);
     stages.0
 }
 
@@ -104,11 +100,7 @@ pub(super) fn abort_finish(last: &State, target: &State, baseline: &State, grace
     let way = Way { from: &from, to: baseline, grace };
     let mut stages = Stages::default();
     way.workload(&mut stages);
-    way.routes(&mut stages);
-    way.definitions(&mut stages);
-    way.companions_gone(&mut stages);
-    way.service(&mut stages);
-    way.autoscaler(&mut stages);
+    way.back(&mut stages);
     stages.0
 }
 
@@ -165,6 +157,15 @@ impl Way<'_> {
         }
         self.canary(&mut stages);
         stages.0
+    }
+
+    /// Nothing of the release is left: traffic first, then pods, the pin last.
+    fn back(&self, stages: &mut Stages) {
+        self.routes(stages);
+        self.definitions(stages);
+        self.companions_gone(stages);
+        self.service(stages);
+        self.autoscaler(stages);
     }
 
     /// Before anything moves: the autoscaler takes no pods away, the stable Service selects the old ones alone.
