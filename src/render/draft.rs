@@ -120,6 +120,15 @@ impl<'a> Draft<'a> {
         );
     }
 
+    /// Other objects of the workload's kind in its namespace, as far as they were read.
+    pub(super) fn workloads_beside(&self, workload: &'a Source) -> impl Iterator<Item = &'a Source> {
+        let own = &workload.object;
+        let others = self.catalog.sources.iter().map(AsRef::as_ref).filter(move |other| other.object != *own);
+        others.filter(move |other| {
+            (&other.object.group, &other.object.kind, &other.object.namespace) == (&own.group, &own.kind, &own.namespace)
+        })
+    }
+
     /// The digest of everything that the plan was made from.
     pub(super) fn inputs(&self) -> String {
         digests::inputs(&self.read.iter().collect::<Vec<_>>())

@@ -18,6 +18,7 @@ mod refusal;
 mod result;
 pub mod script_input;
 mod scripts;
+mod selector;
 mod service;
 mod steps;
 mod traffic;

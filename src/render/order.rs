@@ -72,12 +72,16 @@ pub(super) fn enter_from_above(later: &[State], to: &State, grace: u32) -> Vec<S
     if to.splits { way.downwards() } else { way.outwards() }
 }
 
-/// The way from the last step to the target: the stable workload takes over before anything that carries traffic goes.
-pub(super) fn finish(last: &State, target: &State, grace: u32) -> Vec<Stage> {
+/// The way from the last step to the target: the stable workload takes over before anything that carries traffic goes. Until it
+/// has, the stable Service has the version `both`, and selects the pods of both.
+pub(super) fn finish(last: &State, target: &State, both: Option<&VersionKey>, grace: u32) -> Vec<Stage> {
     let way = Way { from: std::slice::from_ref(last), to: target, grace };
     let mut stages = Stages::default();
-    way.service(&mut stages);
+    way.both(&mut stages, both);
     way.workload(&mut stages);
+    if both != target.service.as_ref() {
+        stages.push(target.service.clone().into_iter().collect(), Vec::new(), Vec::new());
+    }
     way.routes(&mut stages);
     way.definitions(&mut stages);
     way.canary_service(&mut stages);
@@ -94,11 +98,14 @@ pub(super) fn abort(steps: &[State], baseline: &State, grace: u32) -> Vec<Stage>
     stages.0
 }
 
-/// The way from within `finish` to the baseline: the old version must be back before the routes are.
-pub(super) fn abort_finish(last: &State, target: &State, baseline: &State, grace: u32) -> Vec<Stage> {
-    let from = [last.clone(), target.clone()];
-    let way = Way { from: &from, to: baseline, grace };
+/// The way from within `finish`, between these states, to the baseline: the old version must be back before the routes are, and
+/// the stable Service knows it while it comes.
+pub(super) fn abort_finish(between: &[State; 2], baseline: &State, both: Option<&VersionKey>, grace: u32) -> Vec<Stage> {
+    let way = Way { from: between, to: baseline, grace };
     let mut stages = Stages::default();
+    if between[1].service != baseline.service {
+        way.both(&mut stages, both);
+    }
     way.workload(&mut stages);
     way.back(&mut stages);
     stages.0
@@ -115,7 +122,12 @@ struct Way<'a> {
 struct Stages(Vec<Stage>);
 
 impl Stages {
-    fn push(&mut self, write: Vec<VersionKey>, remove: Vec<ObjectKey>, awaits: Vec<Await>) {
+    /// What an earlier stage has written already is not written again.
+    fn push(&mut self, mut write: Vec<VersionKey>, remove: Vec<ObjectKey>, awaits: Vec<Await>) {
+        write.retain(|version| {
+            let mut written = self.0.iter().rev().flat_map(|stage| &stage.write);
+            written.find(|known| known.object() == version.object()) != Some(version)
+        });
         if !write.is_empty() || !remove.is_empty() {
             self.0.push(Stage { write, remove, evict: None, awaits });
         }
@@ -182,6 +194,12 @@ impl Way<'_> {
 
     fn service(&self, stages: &mut Stages) {
         stages.push(self.changed(|state| state.service.clone()).into_iter().collect(), Vec::new(), Vec::new());
+    }
+
+    /// The stable Service selects the pods of both versions.
+    fn both(&self, stages: &mut Stages, both: Option<&VersionKey>) {
+        let is_new = |both: &&VersionKey| self.from.iter().any(|state| state.service.as_ref() != Some(both));
+        stages.push(both.filter(is_new).cloned().into_iter().collect(), Vec::new(), Vec::new());
     }
 
     fn workload(&self, stages: &mut Stages) {

@@ -123,13 +123,13 @@ fn render(
             (canary, total.map(|total| step.replicas.of(total)))
         });
         let held = |states: &autoscaler::States| if index >= first_split { states.held.clone() } else { states.original.baseline.clone() };
-        let pinned = |states: &service::States| if splits { states.pinned.clone() } else { states.original.baseline.clone() };
+        let in_step = |states: &service::States| if splits { states.split.clone() } else { states.original.baseline.clone() };
         states.push(State {
             autoscaler: autoscaler.as_ref().map(held),
             workload: stable.baseline.clone(),
-            service: service.as_ref().map(pinned),
+            service: service.as_ref().map(in_step),
             canary,
-            canary_service: service.as_ref().filter(|_| splits).map(|states| states.canary.clone()),
+            canary_service: service.as_ref().filter(|_| splits).and_then(|states| states.canary.clone()),
             shared_service: shared.clone().filter(|_| splits),
             definitions: gateways::slots(&gateways, Role::Definition, At::Step(index)),
             routes: gateways::slots(&gateways, Role::Route, At::Step(index)),
@@ -139,6 +139,7 @@ fn render(
 
     let grace = routing.map_or(0, |routing| routing.grace_seconds);
     let last = states.last()?;
+    let both = service.as_ref().map(|states| &states.both);
     let scripts = routed.iter().map(|routed| gateways::script_use(&draft, routed)).collect();
     let inputs = draft.inputs();
     let (objects, bindings) = draft.versions.into_parts();
@@ -156,9 +157,9 @@ fn render(
         paths: draft.paths.into_list(),
         baseline: baseline.versions(),
         target: target.versions(),
-        finish: order::finish(last, &target, grace),
+        finish: order::finish(last, &target, both, grace),
         abort: order::abort(&states, &baseline, grace),
-        abort_finish: order::abort_finish(last, &target, &baseline, grace),
+        abort_finish: order::abort_finish(&[last.clone(), target.clone()], &baseline, both, grace),
         steps: steps::steps(rollout, &baseline, &states, grace),
         bindings,
         objects,

@@ -1,15 +1,24 @@
 //! The stable Service pinned to the old version's pods, and the canary Service for the new one's.
+//!
+//! A selector that changes with the pods is a change of the release: between old and new the Service selects both.
 
 use serde_json::{Map, Value, json};
 
 use super::companion;
 use super::draft::{Draft, Original};
 use super::pointers::{escape, put};
+use super::selector::{Change, Labels, selects};
 use super::workload::deployment;
 use crate::model::{Finding, LateValue, Manifest, PodMetadata, Rollout, Routing, Source, VersionKey};
 
 /// The path that a release changes of a Service.
 const PATH: &str = "/spec/selector";
+
+/// The labels of a workload's pods.
+const POD_LABELS: &str = "/spec/template/metadata/labels";
+
+/// What a workload tells its pods by.
+const WORKLOAD_SELECTOR: &str = "/spec/selector/matchLabels";
 
 /// Fields that a cluster gives to one Service alone.
 const ASSIGNED: [&str; 10] = [
@@ -32,32 +41,90 @@ type Late = (Value, Vec<(String, LateValue)>);
 pub(super) struct States {
     /// The stable one as it stands in git.
     pub(super) original: Original,
-    /// The stable one, selecting only pods of the old version.
-    pub(super) pinned: VersionKey,
-    /// The canary one.
-    pub(super) canary: VersionKey,
+    /// The stable one while a step tells the versions apart: selecting only pods of the old version, or those of both where
+    /// subsets tell them apart.
+    pub(super) split: VersionKey,
+    /// The stable one while one version takes over from the other: selecting the pods of both.
+    pub(super) both: VersionKey,
+    /// The canary one, where the release needs a second one.
+    pub(super) canary: Option<VersionKey>,
 }
 
-/// The Services' states; none where the release needs no second one.
+/// The Services' states; none where the release needs no second one and leaves the first as it is.
 pub(super) fn states(draft: &mut Draft<'_>, source: Option<&Source>, workload: &Source, findings: &mut Vec<Finding>) -> Option<States> {
     let (rollout, source) = (draft.rollout, source?);
     let routing = rollout.routing.as_ref()?;
-    let is_split = rollout.steps.iter().any(|step| step.traffic.is_split());
-    if routing.is_subset_mode || !is_split {
+    let is_pinned = !routing.is_subset_mode && rollout.steps.iter().any(|step| step.traffic.is_split());
+    let changes = draft.before(source).is_some_and(|before| before.pointer(PATH) != source.manifest.at(PATH));
+    if !is_pinned && !changes {
         return None;
     }
-    check(source, routing, workload.manifest.at(deployment::PATH).unwrap_or(&Value::Null), &rollout.pod_metadata, findings);
-    draft.name_is_free(&source.object, findings);
+    if is_pinned {
+        check(source, routing, workload.manifest.at(deployment::PATH).unwrap_or(&Value::Null), &rollout.pod_metadata, findings);
+        draft.name_is_free(&source.object, findings);
+    }
+    let both = changes.then(|| both(draft, source, workload, findings)).flatten();
     let original = draft.original(source, PATH);
-    let (_, before, _) = draft.original_values(source, &[PATH.to_owned()]);
-    let (pinned, late) = pinned(before, deployment::REVISION_LABEL);
-    let pinned = draft.versions.add(&original.object, pinned, late);
-    let (plan, namespace) = (&rollout.reference.name, &rollout.namespace);
-    let (canary, late) = canary(plan, namespace, &source.manifest, &rollout.pod_metadata, deployment::REVISION_LABEL);
-    let object = draft.key(&source.manifest, &canary_name(source.manifest.name()));
-    draft.paths.add(&object, "");
-    let canary = draft.versions.add(&object, canary, late);
-    Some(States { original, pinned, canary })
+    let (_, before, mut shared) = draft.original_values(source, &[PATH.to_owned()]);
+    let pinned = is_pinned.then(|| {
+        let (pinned, late) = pinned(before, deployment::REVISION_LABEL);
+        draft.versions.add(&original.object, pinned, late)
+    });
+    let both = both.map_or_else(
+        || original.target.clone(),
+        |selector| {
+            put(&mut shared, PATH, Some(selector.into()));
+            draft.versions.add(&original.object, shared, Vec::new())
+        },
+    );
+    let canary = is_pinned.then(|| {
+        let (plan, namespace) = (&rollout.reference.name, &rollout.namespace);
+        let (canary, late) = canary(plan, namespace, &source.manifest, &rollout.pod_metadata, deployment::REVISION_LABEL);
+        let object = draft.key(&source.manifest, &canary_name(source.manifest.name()));
+        draft.paths.add(&object, "");
+        draft.versions.add(&object, canary, late)
+    });
+    Some(States { original, split: pinned.unwrap_or_else(|| both.clone()), both, canary })
+}
+
+/// The selector of the pods of both versions, where the Service's own changes; findings where it would lose or win requests.
+fn both(draft: &Draft<'_>, source: &Source, workload: &Source, findings: &mut Vec<Finding>) -> Option<Labels> {
+    let nothing = Labels::new();
+    let labels = |value: Option<&'_ Value>| -> Labels { value.and_then(Value::as_object).unwrap_or(&nothing).clone() };
+    let pods = |value: &Value| labels(value.pointer(POD_LABELS));
+    let head = workload.manifest.value();
+    let (before, after) = (labels(draft.before(source)?.pointer(PATH)), labels(source.manifest.at(PATH)));
+    if before.is_empty() || after.is_empty() {
+        return None;
+    }
+    let (old, new) = (draft.before(workload).map_or_else(|| pods(head), pods), pods(head));
+    let change = Change { before: &before, after: &after, old: &old, new: &new, workload: &labels(head.pointer(WORKLOAD_SELECTOR)) };
+    let finding = |code, message: String| Finding::error(code, message).at(&source.path, source.places.at(PATH)).about(&source.object);
+    let help = "let this change give the pods their labels, and change the selector in the next one";
+    let Some(both) = change.both() else {
+        findings.push(
+            finding(
+                "service-selector-leaps",
+                format!("no selector has the pods of both versions: Service `{}` would lose one of them at once", source.manifest.name()),
+            )
+            .help(help),
+        );
+        return None;
+    };
+    let is_foreign = |labels: &Labels| selects(&both, labels) && !selects(&before, labels) && !selects(&after, labels);
+    if let Some(foreign) =
+        draft.workloads_beside(workload).find(|other| other.manifest.at(POD_LABELS).and_then(Value::as_object).is_some_and(is_foreign))
+    {
+        let selector: Vec<String> = both.iter().map(|(key, value)| format!("{key}: {}", plain(value))).collect();
+        let message = format!(
+            "while the new version takes over, Service `{}` selects `{}`, and with it the pods of {}",
+            source.manifest.name(),
+            selector.join(", "),
+            foreign.object
+        );
+        findings.push(finding("service-selects-others", message).help(help));
+    }
+    Some(both)
 }
 
 /// The name of the canary Service.
@@ -126,6 +193,15 @@ fn check(source: &Source, routing: &Routing, template: &Value, pods: &PodMetadat
                 format!("Service `{}` selects `{key}: {}`, which no pod of the new version has", routing.service, plain(value)),
             )
             .help("give the pod template this label, or take it out of the selector"),
+        );
+    } else if let Some((key, value)) = missing(selector, template, &PodMetadata::default()) {
+        findings.push(
+            finding(
+                "service-selects-no-pods",
+                PATH,
+                format!("Service `{}` selects `{key}: {}`, which no pod has after the release", routing.service, plain(value)),
+            )
+            .help("give the pod template this label: `patchPodTemplateMetadata` does so only while the release lasts"),
         );
     }
     if canary_name(&routing.service).len() > 63 {

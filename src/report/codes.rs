@@ -244,8 +244,16 @@ pub const CODES: &[(&str, &str)] = &[
         "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",
     ),
     (
+        "service-selector-leaps",
+        "The Service selects by other labels after the release, and no label is common to the pods of both versions.\n\nWhile the stable workload takes the new version over, the Service has to select old and new pods. A selector cannot say \"either\", so this needs a label that both have. Give the new pods the labels in one change, and let the Service select by them in the next.",
+    ),
+    (
         "service-selects-no-pods",
         "The Service's selector does not fit the pods of the workload.\n\nTraffic through this Service never reaches the released pods.",
+    ),
+    (
+        "service-selects-others",
+        "The Service selects by other labels after the release, and on the way there it would select pods of another workload.\n\nWhile the stable workload takes the new version over, the Service selects what the pods of both versions have in common. Here that is so little that others have it too, and would get requests. Give the new pods the labels in one change, and let the Service select by them in the next.",
     ),
     ("service-without-selector", "The Service has no selector.\n\nPods of the two versions cannot be told apart through it."),
     ("spec-missing", "The Rollout has no `spec`.\n\nIt needs `workloadRef` and `strategy`."),

@@ -88,7 +88,11 @@ fn stable_side(plan: &Plan, cluster: &Cluster) -> (f64, bool) {
     };
     let service = plan.spec.baseline.iter().find(is_service).map(VersionKey::object);
     let pods: Vec<(&ObjectKey, &Pods)> = if let Some(service) = service {
-        cluster.objects.get(service).map(|service| cluster.behind(service)).unwrap_or_default()
+        // Where subsets tell the versions apart, the Service has the pods of both all along.
+        let is_shared = !definitions(plan).is_empty() && !plan.spec.bindings.iter().any(|binding| binding.object.object() == service);
+        let stable = workload(plan);
+        let behind = cluster.objects.get(service).map(|service| cluster.behind(service)).unwrap_or_default();
+        behind.into_iter().filter(|(key, _)| !is_shared || Some(*key) == stable.as_ref()).collect()
     } else {
         let is_routed = plan.spec.paths.iter().any(|entry| is_route(plan, &entry.object));
         let stable = workload(plan);

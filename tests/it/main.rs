@@ -34,5 +34,6 @@ mod recorder;
 mod recording;
 mod render;
 mod scripts;
+mod selectors;
 mod tools;
 mod yaml_properties;

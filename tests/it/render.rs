@@ -36,7 +36,7 @@ fn place() -> Place {
     Place { path: "app.yaml".into(), position: Position { line: 1, column: 1 } }
 }
 
-fn source(value: Value) -> Arc<Source> {
+pub(crate) fn source(value: Value) -> Arc<Source> {
     let manifest = Manifest::try_from(value).expect("a manifest");
     let object = manifest.object_ref("prod");
     Arc::new(Source { manifest, object, path: "app.yaml".into(), places: Places::default(), remarks: Vec::new() })
@@ -53,7 +53,7 @@ fn workload(image: &str) -> Arc<Source> {
     }))
 }
 
-fn originals(image: &str, gateways: &[GatewayRef], is_autoscaled: bool) -> Originals {
+pub(crate) fn originals(image: &str, gateways: &[GatewayRef], is_autoscaled: bool) -> Originals {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}, "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]}});
     let autoscaler = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "shop"}, "spec": {"maxReplicas": 20}});
     let object = |reference: &GatewayRef| {
@@ -96,7 +96,7 @@ fn gateway(name: &str, text: &str, role: Role, clone: Option<GatewayClone>) -> (
     (name.to_owned(), gateway)
 }
 
-fn catalog() -> Catalog {
+pub(crate) fn catalog() -> Catalog {
     let clone = GatewayClone {
         suffix: "-canary".into(),
         fields: vec!["rules".into()],
@@ -112,7 +112,7 @@ fn catalog() -> Catalog {
     Catalog { gateways, ..Catalog::default() }
 }
 
-fn references() -> Vec<GatewayRef> {
+pub(crate) fn references() -> Vec<GatewayRef> {
     vec![
         reference("Route", "example.io/v1", None),
         reference("Subsets", "example.io/v1", None),
@@ -120,7 +120,7 @@ fn references() -> Vec<GatewayRef> {
     ]
 }
 
-fn rollout(steps: Vec<Step>, gateways: Vec<GatewayRef>, grace_seconds: u32, is_subset_mode: bool) -> Rollout {
+pub(crate) fn rollout(steps: Vec<Step>, gateways: Vec<GatewayRef>, grace_seconds: u32, is_subset_mode: bool) -> Rollout {
     let named = |api_version: &str, kind: &str| Reference { api_version: api_version.into(), kind: kind.into(), name: "shop".into() };
     Rollout {
         reference: named("rollouts.kruise.io/v1beta1", "Rollout"),
@@ -136,7 +136,7 @@ fn rollout(steps: Vec<Step>, gateways: Vec<GatewayRef>, grace_seconds: u32, is_s
     }
 }
 
-fn step(replicas: Replicas, weight: Option<u8>, is_matching: bool, pause: Pause) -> Step {
+pub(crate) fn step(replicas: Replicas, weight: Option<u8>, is_matching: bool, pause: Pause) -> Step {
     let header = NamedMatch { kind: MatchKind::Exact, name: "version".into(), value: "canary".into() };
     let matches = if is_matching { vec![Match { headers: vec![header], ..Match::default() }] } else { Vec::new() };
     let weight = weight.and_then(|weight| Weight::try_from(i64::from(weight)).ok());
