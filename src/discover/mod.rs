@@ -39,7 +39,7 @@ pub use gateways::shipped_gateways;
 pub use originals::{originals, remarks_of};
 
 use crate::config::{Config, Environment};
-use crate::model::{Catalog, Finding, Rollout, Source};
+use crate::model::{Catalog, Finding, Severity, Source};
 
 /// The namespace of objects for which nobody says one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -118,14 +118,6 @@ fn catalog(
 ) -> (Catalog, usize) {
     // Stable: two objects of one name in one file stay in the file's order.
     sources.sort_by(|left, right| (&left.object, &left.path).cmp(&(&right.object, &right.path)));
-    let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());
-    for source in sources.iter().filter(|source| rollout::is_rollout(source)) {
-        let Some(rollout) = rollout::read(source, findings) else { continue };
-        if !documents.asked.is_asked(source) {
-            others.insert(rollout.place.clone());
-        }
-        rollouts.push(rollout);
-    }
     if environment.namespace.is_none() {
         findings.extend(namespace_note(environment, &sources));
     }
@@ -143,16 +135,25 @@ fn catalog(
         sources,
         gateways,
     };
-    let rollouts: Vec<Rollout> = rollouts
-        .into_iter()
-        .filter(|rollout| {
+    let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());
+    for source in catalog.sources.iter().filter(|source| rollout::is_rollout(source)) {
+        let mut found = Vec::new();
+        let read = rollout::read(source, &mut found);
+        let is_asked = documents.asked.is_asked(source);
+        if let Some(rollout) = &read {
             // What the others name was not read, which says nothing about them.
-            let unsupported = workloads::unsupported(rollout, &catalog).filter(|_| !others.contains(&rollout.place));
-            let is_supported = unsupported.is_none();
-            findings.extend(unsupported);
-            is_supported
-        })
-        .collect();
+            if let Some(unsupported) = workloads::unsupported(rollout, &catalog).filter(|_| is_asked) {
+                workloads::without_guesses(&mut found);
+                found.push(unsupported);
+            }
+            if !is_asked {
+                others.insert(rollout.place.clone());
+            }
+        }
+        let is_sound = found.iter().all(|finding| finding.severity != Severity::Error);
+        rollouts.extend(read.filter(|_| is_sound));
+        findings.append(&mut found);
+    }
     catalog.rollouts = conflicts::without(rollouts, findings);
     let found = catalog.rollouts.len();
     catalog.rollouts.retain(|rollout| !others.contains(&rollout.place));

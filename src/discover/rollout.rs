@@ -27,13 +27,10 @@ pub(super) fn is_rollout(source: &Source) -> bool {
     source.object.group == GROUP && source.object.kind == "Rollout"
 }
 
-/// Reads a Rollout. Absent when there is an error; all its faults are found at once.
+/// Reads a Rollout, as far as it can be understood; all its faults are found at once.
 pub(super) fn read(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
-    let mut found = source.remarks.clone();
-    let rollout = understood(source, &mut found);
-    let is_sound = found.iter().all(|finding| finding.severity != Severity::Error);
-    findings.append(&mut found);
-    rollout.filter(|_| is_sound)
+    findings.extend_from_slice(&source.remarks);
+    understood(source, findings)
 }
 
 fn understood(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {

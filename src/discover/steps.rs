@@ -2,10 +2,13 @@
 
 use super::fields::no_hint;
 use super::node::Node;
-use crate::model::{Finding, Pause, Replicas, Strategy};
+use crate::model::{Code, Finding, Pause, Replicas, Strategy};
+
+/// The code of a step that takes more pods than [`MOST_REPLACED`].
+pub(super) const PARTITION_LIMIT: Code = "step-replicas-partition";
 
 /// The largest share of pods that Kruise lets a step with traffic have, when new pods take the place of old ones.
-const PARTITION_LIMIT: u8 = 50;
+const MOST_REPLACED: u8 = 50;
 
 /// The elements of `steps`, of which there are at most `most`.
 pub(super) fn elements<'a>(strategy: &Node<'a>, most: usize, findings: &mut Vec<Finding>) -> Vec<Node<'a>> {
@@ -61,12 +64,12 @@ pub(super) fn partition_limit(
     findings: &mut Vec<Finding>,
 ) {
     let Replicas::Percent(percent) = replicas else { return };
-    if strategy != Strategy::Partition || !has_traffic || percent <= PARTITION_LIMIT {
+    if strategy != Strategy::Partition || !has_traffic || percent <= MOST_REPLACED {
         return;
     }
     let node = step.child(at).unwrap_or_else(|| step.clone());
-    let message = format!("a step with traffic has at most {PARTITION_LIMIT}% of the pods when they replace stable ones, not {percent}%");
-    findings.push(node.error("step-replicas-partition", message).help(
+    let message = format!("a step with traffic has at most {MOST_REPLACED}% of the pods when they replace stable ones, not {percent}%");
+    findings.push(node.error(PARTITION_LIMIT, message).help(
         "keep the stable pods of a Deployment with `enableExtraWorkloadForCanary: true` (in v1alpha1 the annotation `rollouts.kruise.io/rolling-style: canary`), give the step no traffic, or write replicas as a number",
     ));
 }

@@ -72,6 +72,9 @@ fn the_workload_is_of_a_kind_that_can_be_released() {
     let text = step("{replicas: 1}");
     expect(&text.replace("kind: Deployment", "kind: Job"), &["5:16 error[workload-unsupported] a Rollout does not release `apps/v1` Job"]);
     help(&text.replace("apps/v1", "v1"), "did you mean Deployment of `apps/v1`?");
+    let whole = step("{replicas: 100%, traffic: 100%}");
+    expect(&whole.replace("apps/v1", "v1"), &["5:16 error[workload-unsupported] a Rollout does not release `v1` Deployment"]);
+    expect(&whole.replace("Deployment", "Deploymnt"), &["5:16 error[workload-unsupported] a Rollout does not release `apps/v1` Deploymnt"]);
     let green = rollout("blueGreen: {steps: [{replicas: 1}]}").replace("kind: Deployment", "kind: StatefulSet");
     expect(&green, &["5:16 error[workload-unsupported] blue-green does not release `apps/v1` StatefulSet"]);
     expect(&text.replace(", name: shop}\n  strategy", "}\n  strategy"), &["5:16 error[workload-reference] `name` is missing"]);
