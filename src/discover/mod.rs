@@ -5,7 +5,7 @@
 //! - `documents`: the objects in files, in two passes · `sniff`, `wanted`, `skip`: what is never parsed · `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release
-//! - `originals`: what references lead to · `gateways`: scripts · `engines`: what syncs the repository
+//! - `originals`: what references lead to · `ingress`: what a dialect leaves undone · `gateways`: scripts · `engines`: what syncs the repository
 
 mod asked;
 mod conflicts;
@@ -14,6 +14,7 @@ mod documents;
 mod engines;
 mod fields;
 mod gateways;
+mod ingress;
 mod lists;
 mod matches;
 mod node;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fields;
+use super::{fields, ingress};
 use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Resolution, Rollout, Source};
 
 /// The API group of autoscalers.
@@ -66,7 +66,11 @@ impl Lookup<'_> {
 
     fn gateway(&mut self, reference: &GatewayRef) -> Option<Arc<Source>> {
         let object = ObjectRef::new(&reference.api_version, &reference.kind, &self.rollout.namespace, &reference.name);
-        self.find("gateway-object-missing", &object, &reference.place)
+        let found = self.find("gateway-object-missing", &object, &reference.place);
+        if let Some(source) = &found {
+            ingress::check(self.catalog, self.rollout, reference, source, &mut self.findings);
+        }
+        found
     }
 
     fn find(&mut self, code: &'static str, object: &ObjectRef, place: &Place) -> Option<Arc<Source>> {

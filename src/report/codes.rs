@@ -71,6 +71,10 @@ pub const CODES: &[(&str, &str)] = &[
         "What happens at a deadline is said, but not when.\n\n`rollout.dev/on-deadline` does nothing without `rollout.dev/step-deadline`.",
     ),
     (
+        "default-backend-stays",
+        "The `defaultBackend` of an Ingress leads to the Service, and its requests do not follow the steps.\n\nThe second Ingress of a release has rules alone. What no rule takes stays with the old version until the end. A rule with the path `/` takes such requests into the release.",
+    ),
+    (
         "documents-joined",
         "Two objects stand in one document.\n\nWithout a line `---` between them they are one map with keys that are written twice: kubectl takes the last of each and loses the first object, and kustomize refuses the file.",
     ),
@@ -117,6 +121,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "ignore-by-index",
         "An engine is told to ignore an item of a list.\n\nA step adds and removes items, and Argo CD and Flux take most lists of gateway objects as a whole. Ignore the whole list.",
+    ),
+    (
+        "ingress-class-differs",
+        "An Ingress is of a class that its dialect does not sound like.\n\nThe Rollout says with `classType` for which controller the Ingress is written; without it, for `nginx`. A controller that does not read these annotations serves the stable version alone, whatever the step says. Name the dialect that the controller reads; where the class merely has a name of its own, this can be passed over.",
     ),
     (
         "kustomization-remote",

@@ -286,3 +286,37 @@ fn objects_of_others_may_be_joined() {
     let discovery = discovered(&files(&[("rollout.yaml", ROLLOUT), ("other.yaml", &joined)]), &Config::default());
     assert_eq!(shown(&discovery), ["1:1 note[namespace-default] objects without a namespace are taken to be in `default`"]);
 }
+
+/// What is said of an Ingress with this `spec`, in lines from 5 on, that nginx serves.
+fn ingress(spec: &str) -> Vec<String> {
+    let rollout = ROLLOUT
+        .replace("customNetworkRefs: [{apiVersion: networking.istio.io/v1, kind: VirtualService, name: shop}]", "ingress: {name: shop}");
+    let ingress = object("networking.k8s.io/v1", "Ingress", "shop") + spec;
+    let all = [deployment(), object("v1", "Service", "shop")].join("---\n");
+    let discovery = discovered(&files(&[("a.yaml", &rollout), ("b.yaml", &ingress), ("c.yaml", &all)]), &Config::default());
+    let catalog = &discovery.catalogs[0];
+    let findings = originals(catalog, &catalog.rollouts[0]).1;
+    let line = |finding: &crate::model::Finding| finding.place.as_ref().map_or(0, |place| place.position.line);
+    findings.iter().map(|finding| format!("{} {}: {}", line(finding), finding.code, finding.message)).collect()
+}
+
+#[test]
+fn an_ingress_of_another_class_is_told_of() {
+    assert_eq!(ingress("spec: {ingressClassName: nginx-internal}\n"), Vec::<String>::new());
+    assert_eq!(ingress("spec: {}\n"), Vec::<String>::new());
+    let said = ["5 ingress-class-differs: Ingress default/shop is of the class `alb`, and the Rollout has it written for `nginx`"];
+    assert_eq!(ingress("spec: {ingressClassName: alb}\n"), said);
+    assert_eq!(ingress("  annotations: {kubernetes.io/ingress.class: alb}\n"), said);
+}
+
+#[test]
+fn a_default_backend_that_no_step_moves_is_told_of() {
+    let backend = |service: &str| ingress(&format!("spec:\n  defaultBackend: {{service: {{name: {service}, port: {{number: 80}}}}}}\n"));
+    assert_eq!(backend("other"), Vec::<String>::new());
+    assert_eq!(
+        backend("shop"),
+        [
+            "6 default-backend-stays: requests that no rule of Ingress default/shop takes go to Service `shop` by its `defaultBackend`, and never reach the new version before the end"
+        ]
+    );
+}
