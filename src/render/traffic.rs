@@ -69,7 +69,8 @@ pub(super) fn states(
     };
     let mut states = Vec::with_capacity(steps.len());
     let mut last_failure = None;
-    for (number, step) in (1..).zip(steps) {
+    let mut told: Vec<(Problem, Vec<usize>)> = Vec::new();
+    for (number, step) in (1_usize..).zip(steps) {
         if !step.traffic.is_split() {
             states.push(None);
             continue;
@@ -77,20 +78,26 @@ pub(super) fn states(
         capability::check(routed.gateway, routed.reference, number, step, findings);
         match rewrite(&script, routed, &starting_point, names, step) {
             Ok(rewritten) => {
-                let mut problems = result::problems(routed.gateway, &starting_point, &rewritten);
+                let mut problems: Vec<Problem> =
+                    result::problems(routed.gateway, &starting_point, &rewritten).into_iter().map(Problem::of_the_script).collect();
                 let asks_for_change = step.traffic.weight.is_some_and(|weight| weight.percent() > 0) || !step.traffic.matches.is_empty();
                 if asks_for_change && rewritten == starting_point && routed.gateway.role == crate::model::Role::Route {
-                    problems.push(format!("the script changes nothing: no rule leads to Service `{}`", names.stable));
+                    problems.push(Problem {
+                        message: format!("the script changes nothing: no rule leads to Service `{}`", names.stable),
+                        help: format!("name the Service that {} leads to in `trafficRoutings[].service`", routed.source.object),
+                    });
                 }
                 if !routed.gateway.paths.is_empty() && routed.gateway.clone.is_none() {
                     let strays = result::outside(&routed.gateway.paths, &starting_point, &rewritten);
-                    problems.extend(
-                        strays.iter().map(|pointer| format!("the script changes `{pointer}`, which its gateway.yaml does not name")),
-                    );
+                    let stray = |pointer: &String| format!("the script changes `{pointer}`, which its gateway.yaml does not name");
+                    problems.extend(strays.iter().map(stray).map(Problem::of_the_script));
                 }
-                findings.extend(problems.into_iter().map(|problem| {
-                    failure("script-result", format!("step {number}: {problem} (script `{}`)", routed.gateway.script.name))
-                }));
+                for problem in problems {
+                    match told.iter_mut().find(|(known, _)| *known == problem) {
+                        Some((_, numbers)) => numbers.push(number),
+                        None => told.push((problem, vec![number])),
+                    }
+                }
                 states.push(Some(rewritten));
             }
             Err(message) => {
@@ -104,7 +111,36 @@ pub(super) fn states(
             }
         }
     }
+    findings.extend(told.into_iter().map(|(problem, numbers)| {
+        let message = format!("{}: {} (script `{}`)", named(&numbers), problem.message, routed.gateway.script.name);
+        failure("script-result", message).help(problem.help)
+    }));
     states
+}
+
+/// What is wrong with what a script gave.
+#[derive(PartialEq)]
+struct Problem {
+    message: String,
+    help: String,
+}
+
+impl Problem {
+    fn of_the_script(message: String) -> Self {
+        Self { message, help: "`rollout test` runs a script's cases".to_owned() }
+    }
+}
+
+/// `step 2`, `steps 1, 2 and 4`.
+fn named(numbers: &[usize]) -> String {
+    match numbers {
+        [] => String::new(),
+        [one] => format!("step {one}"),
+        [others @ .., last] => {
+            let others: Vec<_> = others.iter().map(usize::to_string).collect();
+            format!("steps {} and {last}", others.join(", "))
+        }
+    }
 }
 
 /// The clone's name, where the gateway has one.

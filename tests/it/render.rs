@@ -288,12 +288,17 @@ fn a_plan_rendered_again_keeps_its_baseline_and_its_bytes() {
 fn a_script_that_changes_nothing_is_an_error_with_the_place_of_the_reference() {
     let mut catalog = catalog();
     catalog.gateways = vec![gateway("example.io/Route", "return obj.data", Role::Route, None)];
-    let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references()[..1].to_vec(), 0, false);
+    let steps = [10, 20, 50].map(|weight| step(Replicas::Count(1), Some(weight), false, Pause::Approval));
+    let rollout = rollout(steps.to_vec(), references()[..1].to_vec(), 0, false);
     let head = originals("shop:2", &references()[..1], false);
     let scripts = Scripts::default();
     let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: None, previous: None, scripts: &scripts };
     let findings = render::plan(&inputs).expect_err("no plan");
-    assert!(findings.iter().any(|finding| finding.code == "script-result" && finding.place == Some(place())), "{findings:?}");
+    let said: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str(), finding.help.as_deref())).collect();
+    let message = "steps 1, 2 and 3: the script changes nothing: no rule leads to Service `shop` (script `example.io/Route`)";
+    let help = "name the Service that Route prod/shop leads to in `trafficRoutings[].service`";
+    assert_eq!(said, [("script-result", message, Some(help))]);
+    assert_eq!(findings[0].place, Some(place()));
 }
 
 #[test]
