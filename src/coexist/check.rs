@@ -92,8 +92,10 @@ fn is_of(engine: &Engine, path: &str, engines: &[Engine]) -> bool {
 }
 
 fn rules(engine: &Engine, own: &[&Setting], folder: &str, findings: &mut Vec<Finding>) {
+    for cover in [Cover::None, Cover::ByManager] {
+        findings.extend(overwrites(engine, own, cover, folder));
+    }
     for setting in own {
-        findings.extend(overwrites(engine, setting, folder));
         findings.extend(by_index(engine, setting));
         findings.extend(unanchored(engine, setting));
     }
@@ -111,23 +113,23 @@ fn file(engine: &Engine) -> &'static str {
     }
 }
 
-/// What the engine writes at once, whatever the plan says.
-fn overwrites(engine: &Engine, setting: &Setting, folder: &str) -> Option<Finding> {
-    let open: Vec<(&String, Cover)> =
-        setting.paths.iter().map(|path| (path, engine.cover(setting, path))).filter(|(_, cover)| *cover != Cover::Whole).collect();
+/// What the engine writes at once, whatever the plan says: all paths of all objects that it leaves alone no better than so.
+fn overwrites(engine: &Engine, own: &[&Setting], cover: Cover, folder: &str) -> Option<Finding> {
+    let of = |setting: &&Setting| {
+        let open: Vec<String> =
+            setting.paths.iter().filter(|path| engine.cover(setting, path) == cover).map(|path| format!("`{path}`")).collect();
+        (!open.is_empty()).then(|| format!("{} of {}", open.join(", "), setting.object()))
+    };
+    let open: Vec<String> = own.iter().filter_map(of).collect();
     if open.is_empty() {
         return None;
     }
-    let paths = open.iter().map(|(path, _)| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-    let is_by_manager = open.iter().all(|(_, cover)| *cover == Cover::ByManager);
-    let message = if is_by_manager {
-        format!(
-            "{} writes {paths} of {} as soon as the agent owns nothing of it: `managedFieldsManagers` is no lasting setting",
-            engine.label(),
-            setting.object()
-        )
-    } else {
-        format!("{} writes {paths} of {} at once, whatever the plan says", engine.label(), setting.object())
+    let (engine_name, open) = (engine.label(), open.join(" and "));
+    let message = match cover {
+        Cover::ByManager => {
+            format!("{engine_name} writes {open} as soon as the agent owns nothing of it: `managedFieldsManagers` is no lasting setting")
+        }
+        Cover::None | Cover::Whole => format!("{engine_name} writes {open} at once, whatever the plan says"),
     };
     let version = if engine.kind == EngineKind::Flux { " (kustomize-controller 1.9.0 or newer)" } else { "" };
     let help = format!("merge `{folder}/{}` into its object{version}", file(engine));

@@ -34,7 +34,7 @@ pub struct Engine {
 }
 
 /// What an engine's object says about one path of one object.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cover {
     /// It leaves it alone.
     Whole,

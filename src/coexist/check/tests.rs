@@ -20,8 +20,7 @@ fn found(engine_objects: &[Value], before: Option<(&str, Value)>, now: Option<&s
         })
         .collect();
     let coexistence = check(&plan, &placed, "deploy/plans/prod/shop/plan.yaml", "plans/prod/shop", &engines(&sources));
-    let mut codes: Vec<_> = coexistence.findings.iter().map(|finding| finding.code).collect();
-    codes.dedup();
+    let codes: Vec<_> = coexistence.findings.iter().map(|finding| finding.code).collect();
     (codes, coexistence.engines.iter().map(|synced| synced.layout).collect())
 }
 
@@ -95,6 +94,22 @@ fn an_engine_without_settings_rolls_out_at_once() {
         entry["managedFieldsManagers"] = json!(["rollout-agent"]);
     }
     case(argocd(&owned), &["engine-overwrites"]);
+}
+
+#[test]
+fn all_that_an_engine_writes_is_told_at_once() {
+    let plan = plan();
+    let settings = settings(&plan);
+    let engine = [source("engines.yaml", flux("deploy", &json!([])))];
+    let placed: Vec<_> = settings.iter().map(|setting| Placed { setting, path: HERE, before: None }).collect();
+    let findings = check(&plan, &placed, "deploy/plans/prod/shop/plan.yaml", "plans/prod/shop", &engines(&engine)).findings;
+    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "Flux Kustomization flux-system/shop writes `/spec/selector` of Service prod/shop and `/spec/template` of Deployment prod/shop and `/spec/rules` of HTTPRoute prod/shop at once, whatever the plan says"
+        ]
+    );
 }
 
 #[test]
