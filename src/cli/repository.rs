@@ -192,6 +192,9 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
         elsewhere: elsewhere.as_deref(),
     };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
+    if let Some(base) = &base {
+        findings.extend(discover::removed(&head, &base.discovery, &documents, &config));
+    }
     let folder = spot.git.as_ref().and_then(|git| git.prefix_of(&spot.root)).unwrap_or_default();
     let uncommitted = match &spot.git {
         Some(git) if question.destination.is_commit => uncommitted(git, &spot, &builder)?,

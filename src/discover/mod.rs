@@ -4,7 +4,8 @@
 //!
 //! - `documents`: the objects in files, in two passes · `sniff`, `wanted`, `skip`: what is never parsed · `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
-//! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release
+//! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
+//!   `removed`: those that a change takes away
 //! - `originals`: what references lead to · `ingress`: what a dialect leaves undone · `gateways`: scripts · `engines`: what syncs the repository
 
 mod asked;
@@ -20,6 +21,7 @@ mod matches;
 mod node;
 mod originals;
 mod reference;
+mod removed;
 mod rollout;
 mod routing;
 mod skip;
@@ -38,6 +40,7 @@ pub use documents::{Documents, read, read_asked};
 pub use engines::engines;
 pub use gateways::shipped_gateways;
 pub use originals::{originals, remarks_of};
+pub use removed::removed;
 
 use crate::config::{Config, Environment};
 use crate::model::{Catalog, Finding, Severity, Source};

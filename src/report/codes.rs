@@ -217,6 +217,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A Rollout lies in the folder that plans are written to.\n\nNothing there is read as a manifest. Move the file, or choose another `output`.",
     ),
     (
+        "rollout-removed",
+        "A change takes a Rollout away, and changes the pods of its workload.\n\nWithout a Rollout there is no plan, and the engine writes the workload as soon as the change is merged: all pods are replaced without steps. Release first, and take the Rollout away in a change of its own.",
+    ),
+    (
         "rollout-twice",
         "Two Rollouts of one environment have the same name and namespace.\n\nThey would have one plan. Rename one, or give each its environment in `.rollout.yaml`.",
     ),

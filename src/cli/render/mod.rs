@@ -250,6 +250,10 @@ impl Args {
 
 fn nothing_found(repository: &Repository) -> Finding {
     let counts = &repository.head.counts;
+    let before = repository.base.as_ref().map_or(0, |base| base.discovery.counts.rollouts);
+    if before > 0 {
+        return Finding::warning("no-rollouts", format!("no Rollout is left: the base has {before}"));
+    }
     let message = format!("no Rollout was found in {}", count(counts.files, "file"));
     Finding::warning("no-rollouts", message).help("name the folder that holds them: `rollout render FOLDER`")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{discovered, files, shown};
 use crate::config::{self, Config};
-use crate::discover::{Discovery, discover, originals, read};
+use crate::discover::{Discovery, discover, originals, read, removed};
 use crate::files::Files;
 
 const ROLLOUT: &str = "apiVersion: rollouts.kruise.io/v1beta1
@@ -319,4 +319,35 @@ fn a_default_backend_that_no_step_moves_is_told_of() {
             "6 default-backend-stays: requests that no rule of Ingress default/shop takes go to Service `shop` by its `defaultBackend`, and never reach the new version before the end"
         ]
     );
+}
+
+/// What is said when `before` becomes `after`.
+fn taken_away(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
+    let config = Config::default();
+    let (before, after) = (read(&files(before), &config), read(&files(after), &config));
+    let findings = removed(&discover(&after, &config), &discover(&before, &config), &after, &config);
+    findings
+        .iter()
+        .map(|finding| format!("{} {}: {}", finding.place.as_ref().map_or("", |place| &place.path), finding.code, finding.message))
+        .collect()
+}
+
+#[test]
+fn a_rollout_that_goes_while_its_pods_change_is_told_of() {
+    let workload =
+        |image: &str| deployment() + &format!("spec:\n  template: {{spec: {{containers: [{{name: shop, image: \"{image}\"}}]}}}}\n");
+    let (old, new) = (workload("shop:1"), workload("shop:2"));
+    let before = [("app/rollout.yaml", ROLLOUT), ("app/shop.yaml", old.as_str())];
+    let said = [
+        "app/moved.yaml rollout-removed: Rollout default/shop is taken away, and Deployment default/shop gets new pods: they are out at once, without steps",
+    ];
+    assert_eq!(taken_away(&before, &[("app/moved.yaml", &new)]), said);
+    let nothing = Vec::<String>::new();
+    assert_eq!(taken_away(&before, &[("app/shop.yaml", &old)]), nothing, "no new pods");
+    assert_eq!(taken_away(&before, &[]), nothing, "the workload goes too");
+    assert_eq!(taken_away(&before, &[("app/shop.yaml", &new), ("b.yaml", ROLLOUT)]), nothing, "moved");
+    let renamed = ROLLOUT.replacen("name: shop", "name: other", 1);
+    assert_eq!(taken_away(&before, &[("app/shop.yaml", &new), ("b.yaml", &renamed)]), nothing, "another one releases it");
+    let disabled = ROLLOUT.replacen("spec:", "spec:\n  disabled: true", 1);
+    assert_eq!(taken_away(&[("a.yaml", &disabled), ("b.yaml", &old)], &[("b.yaml", &new)]), nothing, "it was disabled");
 }

@@ -1,0 +1,75 @@
+//! Rollouts that a change takes away while it changes what they would have released.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Discovery, Documents, discover, rollout};
+use crate::config::Config;
+use crate::files::Files;
+use crate::model::{Catalog, Finding, ObjectRef, Resolution, Rollout, Source};
+use crate::yaml;
+
+/// What the pods of a workload are made of.
+const TEMPLATE: &str = "/spec/template";
+
+/// A Rollout of the base that is gone.
+struct Removed<'a> {
+    catalog: &'a Catalog,
+    rollout: &'a Rollout,
+    source: &'a Arc<Source>,
+}
+
+/// Returns a finding for each Rollout of the base that the head has no more, whose workload gets another pod template.
+/// `documents` are those that the head was found in.
+pub fn removed(head: &Discovery, base: &Discovery, documents: &Documents, config: &Config) -> Vec<Finding> {
+    let removed: Vec<Removed<'_>> = base.catalogs.iter().flat_map(|catalog| of_catalog(catalog, head)).collect();
+    if removed.is_empty() {
+        return Vec::new();
+    }
+    // What only they named was not read: so they are put back to look.
+    let mut files = Files::default();
+    for (number, removed) in removed.iter().enumerate() {
+        let folder = removed.source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let separator = if folder.is_empty() { "" } else { "/" };
+        files.insert(format!("{folder}{separator}removed-{number}.yaml"), yaml::write(removed.source.manifest.value()).into_bytes());
+    }
+    let with = discover(&documents.overlaid(&files, &BTreeSet::new(), config), config);
+    removed.iter().filter_map(|removed| removed.finding(&with)).collect()
+}
+
+fn of_catalog<'a>(before: &'a Catalog, head: &Discovery) -> Vec<Removed<'a>> {
+    let Some(now) = head.catalogs.iter().find(|now| now.environment == before.environment) else { return Vec::new() };
+    let is_here = |source: &Source| now.sources.iter().any(|other| other.object == source.object);
+    let has_another = |rollout: &Rollout| {
+        let same = |other: &&Rollout| other.namespace == rollout.namespace && other.workload == rollout.workload;
+        now.rollouts.iter().any(|other| same(&other))
+    };
+    let source_of = |rollout: &Rollout| {
+        let at = |source: &&Arc<Source>| {
+            rollout::is_rollout(source) && source.path == rollout.place.path && source.places.at("") == rollout.place.position
+        };
+        before.sources.iter().find(at)
+    };
+    let all = before.rollouts.iter().filter(|rollout| !rollout.is_disabled && !has_another(rollout));
+    all.filter_map(|rollout| Some(Removed { catalog: before, rollout, source: source_of(rollout).filter(|source| !is_here(source))? }))
+        .collect()
+}
+
+impl Removed<'_> {
+    fn finding(&self, head: &Discovery) -> Option<Finding> {
+        let now = head.catalogs.iter().find(|now| now.environment == self.catalog.environment)?;
+        let workload = &self.rollout.workload;
+        let object = ObjectRef::new(&workload.api_version, &workload.kind, &self.rollout.namespace, &workload.name);
+        let near = &self.rollout.place.path;
+        let (Resolution::Found(before), Resolution::Found(after)) = (self.catalog.resolve(&object, near), now.resolve(&object, near))
+        else {
+            return None;
+        };
+        if before.manifest.at(TEMPLATE) == after.manifest.at(TEMPLATE) {
+            return None;
+        }
+        let message = format!("{} is taken away, and {object} gets new pods: they are out at once, without steps", self.source.object);
+        let finding = Finding::warning("rollout-removed", message).at(&after.path, after.places.at(TEMPLATE)).about(&after.object);
+        Some(finding.help("keep the Rollout until this release is complete, and take it away in a change of its own"))
+    }
+}
