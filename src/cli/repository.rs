@@ -328,7 +328,7 @@ impl Before<'_> {
                     if is_stream { "a stream has no history".to_owned() } else { format!("`{}` is in no git repository", self.spot.root) };
                 return Err(format!("`--base {revision}` cannot be read: {why}; name a folder or file with `--base-dir`").into());
             }
-            findings.push(no_base(if is_stream { "a stream has no history" } else { "this is no git repository" }));
+            findings.push(no_base(if is_stream { "a stream has no history" } else { "this is no git repository" }, None));
             return Ok(None);
         };
         let target = world.environment.get("GITHUB_BASE_REF").map(String::as_str);
@@ -339,7 +339,7 @@ impl Before<'_> {
             None => base.clone(),
         };
         if base.is_none() && held.is_none() {
-            findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched"));
+            findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched", git.likely_base()?));
         }
         let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
         let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?.unwrap_or_default();
@@ -409,9 +409,15 @@ fn left_behind(output: &str, out: &Utf8Path, config: &Config, is_elsewhere: bool
     Some(Finding::warning("plans-elsewhere", message).at(path, Position { line: 1, column: 1 }).help(help))
 }
 
-fn no_base(why: &str) -> Finding {
-    Finding::note("no-base", format!("{why}: plans are previews"))
-        .help("say what to compare with: `--base REVISION` or `--base-dir FOLDER`")
+fn no_base(why: &str, likely: Option<&str>) -> Finding {
+    let help = match likely {
+        Some("HEAD") => {
+            "say what to compare with: `--base HEAD` for what is not committed, `--base REVISION` or `--base-dir FOLDER`".to_owned()
+        }
+        Some(likely) => format!("say what to compare with: `--base {likely}`, another revision, or `--base-dir FOLDER`"),
+        None => "say what to compare with: `--base REVISION` or `--base-dir FOLDER`".to_owned(),
+    };
+    Finding::note("no-base", format!("{why}: plans are previews")).help(help)
 }
 
 /// What could not be read, as far as a user should know.

@@ -31,6 +31,9 @@ impl Base {
 /// Where a branch is looked for when nobody says where the change goes.
 const DEFAULTS: [&str; 3] = ["origin/HEAD", "origin/main", "origin/master"];
 
+/// What main branches are called.
+const MAIN: [&str; 2] = ["main", "master"];
+
 impl Repository {
     /// Returns the commit to compare with: the revision given, else where HEAD parts from the branch that the change
     /// goes to (`base_branch`, in CI that of `GITHUB_BASE_REF`), else from the origin's main branch. None: there is
@@ -53,6 +56,21 @@ impl Repository {
         }
         let default = DEFAULTS.iter().find_map(|name| self.tip(name).map(|tip| (tip, name)));
         default.map(|(tip, name)| self.parting(head, tip, name)).transpose()
+    }
+
+    /// Returns a revision that people may mean where there is no upstream: the local main branch, or from that branch itself the
+    /// last commit. None: no such branch.
+    ///
+    /// # Errors
+    /// When HEAD cannot be read.
+    pub fn likely_base(&self) -> Result<Option<&'static str>, GitError> {
+        let Some(head) = self.head()? else { return Ok(None) };
+        let tip = |name: &str| {
+            let reference = self.git.find_reference(&format!("refs/heads/{name}")).ok()?;
+            reference.peel_to_commit().ok().map(|commit| commit.id())
+        };
+        let local = MAIN.iter().find_map(|name| Some((*name, tip(name)?)));
+        Ok(local.map(|(name, tip)| if tip == head { "HEAD" } else { name }))
     }
 
     fn named(&self, revision: &str) -> Result<Base, GitError> {

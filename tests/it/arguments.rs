@@ -167,6 +167,12 @@ mod git {
         ground.commit("after", "first");
         let said = ground.rollout("after", "render").exits(0);
         said.tells("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched").tells("--base REVISION");
+        ground.git("after", "branch -M main");
+        ground.rollout("after", "render").exits(0).tells("`--base HEAD` for what is not committed");
+        ground.git("after", "checkout -q -b change");
+        ground.write("after/more.yaml", "a: 1\n");
+        ground.commit("after", "second");
+        ground.rollout("after", "render").exits(0).tells("`--base main`, another revision");
     }
 
     #[test]
