@@ -60,6 +60,10 @@ pub(super) fn requests(object: &Value) -> Vec<Request> {
 }
 
 fn backends(view: &View<'_>, rule: &Value, index: usize) -> Taken {
+    let filters = rule["filters"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if filters.iter().any(|filter| filter["type"] == "RequestRedirect") {
+        return Taken::Not;
+    }
     let list = rule["backendRefs"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut parts = Vec::new();
     for (position, backend) in list.iter().enumerate() {

@@ -337,3 +337,15 @@ fn nothing_that_is_written_makes_it_panic() {
         of(&plan("gateway.networking.k8s.io/HTTPRoute", &object, &object, &json!({"weight": 1})), &[]);
     }
 }
+
+#[test]
+fn nobody_answers_what_is_redirected() {
+    let redirect = json!({
+        "matches": [{"path": {"type": "Exact", "value": "/old"}}],
+        "filters": [{"type": "RequestRedirect", "requestRedirect": {"statusCode": 301}}],
+        "backendRefs": [{"name": "shop"}],
+    });
+    let before = json!([redirect, {"backendRefs": [{"name": "shop"}]}]);
+    let during = json!([redirect, {"backendRefs": [{"name": "shop", "weight": 80}, {"name": "shop-canary", "weight": 20}]}]);
+    gateway_api(before, during, json!({"weight": 20}), &["/: 20.0", "/old: elsewhere"]);
+}

@@ -52,7 +52,20 @@ local function isService(backend, service)
     return backend.name == service and (backend.kind or "Service") == "Service" and (backend.group or "") == ""
 end
 
+-- Whether a rule answers with a redirect: no request gets to its backends.
+local function redirects(rule)
+    for _, filter in ipairs(rule.filters or {}) do
+        if filter.type == "RequestRedirect" then
+            return true
+        end
+    end
+    return false
+end
+
 local function hasStable(rule)
+    if redirects(rule) then
+        return false
+    end
     for _, backend in ipairs(rule.backendRefs or {}) do
         if isService(backend, obj.stableService) then
             return true
