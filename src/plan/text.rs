@@ -38,11 +38,11 @@ pub enum PlanError {
     #[error("a file holds one plan, this one has {0} objects")]
     NotOne(usize),
     /// An object of another sort, or a version of the format that is not ours.
-    #[error("a plan is `{KIND}` of `{API_VERSION}`, not `{kind}` of `{api_version}`")]
+    #[error("a plan is `{KIND}` of `{API_VERSION}`, {}", other(kind, api_version))]
     NotAPlan {
-        /// The kind that was found.
+        /// The kind that was found; empty when there is none.
         kind: String,
-        /// The version that was found.
+        /// The version that was found; empty when there is none.
         api_version: String,
     },
     /// A field is unknown, missing, or not what it should be.
@@ -212,6 +212,16 @@ fn from_document(document: &yaml::Document) -> Result<Plan, PlanError> {
     if contradictions.is_empty() { Ok(plan) } else { Err(PlanError::Contradictions(contradictions)) }
 }
 
+/// What stands there instead of a plan.
+fn other(kind: &str, api_version: &str) -> String {
+    match (kind, api_version) {
+        ("", "") => "and this is no object: it has neither `kind` nor `apiVersion`".to_owned(),
+        ("", _) => "and this has no `kind`".to_owned(),
+        (_, "") => format!("not `{kind}` without an `apiVersion`"),
+        (_, _) => format!("not `{kind}` of `{api_version}`"),
+    }
+}
+
 /// Returns the JSON pointer of a path.
 fn pointer(path: &serde_path_to_error::Path) -> String {
     use fmt::Write as _;
@@ -289,6 +299,8 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place() {
         case("rollout.dev/v1alpha1", "rollout.dev/v9", "not `RolloutPlan` of `rollout.dev/v9`");
         case("kind: RolloutPlan", "kind: Rollout", "not `Rollout` of");
+        case("kind: RolloutPlan", "stile: RolloutPlan", "`rollout.dev/v1alpha1`, and this has no `kind`");
+        case("apiVersion: rollout.dev/v1alpha1", "version: 1", "not `RolloutPlan` without an `apiVersion`");
         case("style: Canary", "style: Purple", "`spec.style`: unknown variant `Purple`");
         case("    replicas: 50%", "    replicas: 0", "`spec.steps[1].replicas`: replicas are a number of at least 1");
         case("style: Canary", "stile: Canary", "unknown field `stile`");
@@ -312,6 +324,8 @@ mod tests {
         for text in ["", "- 1", "text", "a: &a [*a]", "{", "a: b\n---\nc: d\n"] {
             assert!(from_text(text.as_bytes()).is_err(), "{text}");
         }
+        let error = from_text(b"a: b").expect_err("refused").to_string();
+        assert!(error.ends_with("and this is no object: it has neither `kind` nor `apiVersion`"), "{error}");
         assert_eq!(from_text(b"a: 1\nb: \xff"), Err(PlanError::NotText { line: 2 }));
         assert_eq!(from_text(&vec![b' '; 5 * 1024 * 1024]), Err(PlanError::TooLarge(5 * 1024 * 1024)));
     }
