@@ -56,7 +56,8 @@ impl Args {
             }
             Format::Html => {
                 report.transitions = tree::transitions(plan);
-                html = Some(report::html_release(report, &tree::states(plan)));
+                let engines = report::coexistence(coexistence, Colors::Never);
+                html = Some(report::html_release(report, &tree::states(plan), engines));
             }
             Format::Json => {
                 let told = summary::release(report);

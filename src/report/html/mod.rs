@@ -49,10 +49,11 @@ struct Told<'a> {
     links: &'a Links,
 }
 
-/// Returns a plan's part of the page. `states` are the baseline, each step, and the end; the report has its transitions.
-pub fn html_release(mut report: PlanReport<'_>, states: &[State]) -> HtmlRelease {
+/// Returns a plan's part of the page. `states` are the baseline, each step, and the end; the report has its transitions;
+/// `engines` tells how engines have to be set, as text.
+pub fn html_release(mut report: PlanReport<'_>, states: &[State], engines: String) -> HtmlRelease {
     let transitions = std::mem::take(&mut report.transitions);
-    let release = summary::release(report);
+    let release = Release { engines, ..summary::release(report) };
     let article = release::article(&release, &transitions, states).into_string();
     HtmlRelease { release, article }
 }

@@ -39,6 +39,7 @@ pub(super) fn article(release: &Release, transitions: &[Transition], states: &[S
                     }
                 }
             }
+            (engines(release))
             (made(release))
             script type="application/json" { (PreEscaped(data::data(states))) }
         }
@@ -208,6 +209,18 @@ fn changes(transition: &Transition) -> Markup {
     }
 }
 
+/// The settings by which the engine that syncs the repository leaves the release alone.
+fn engines(release: &Release) -> Markup {
+    html! {
+        @if !release.engines.is_empty() {
+            details class="back" {
+                summary { h3 { "settings" } " " span class="facts" { "of the engine that syncs this" } }
+                pre class="snippet" { code { (release.engines.trim_start()) } }
+            }
+        }
+    }
+}
+
 /// Where all this comes from.
 fn made(release: &Release) -> Markup {
     html! {
@@ -269,6 +282,16 @@ mod tests {
         assert_eq!(summaries, ["step-1", "step-2", "finish", "abort<"]);
         assert!(text.contains(r#"type="range" min="1" max="3""#), "{text}");
         assert_eq!(text.matches("data-stop=\"1\"").count(), 2, "a column and a row");
+    }
+
+    #[test]
+    fn what_the_engine_needs_is_told_where_one_was_found() {
+        let text = |engines: &str| {
+            let release = of(|release| release.engines = engines.into());
+            article(&release, &ways(&release), &[]).into_string()
+        };
+        assert!(!text("").contains("of the engine"));
+        assert!(text("\nsynced by <Flux>\n").contains("<code>synced by &lt;Flux&gt;\n</code>"), "{}", text("\nsynced by <Flux>\n"));
     }
 
     #[test]
