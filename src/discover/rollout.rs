@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::fields::{self, Hint, no_hint};
 use super::node::Node;
 use super::{deadline, v1alpha1, v1beta1};
@@ -70,6 +72,20 @@ pub(super) fn spec<'a>(root: &Node<'a>, known: &[&str], elsewhere: Hint, finding
 pub(super) fn style_of(workload: Option<&Reference>, has_extra_workload: bool) -> Strategy {
     let is_deployment = workload.is_none_or(|workload| workload.kind == "Deployment" && workload.api_version.starts_with("apps/"));
     if has_extra_workload && is_deployment { Strategy::Canary } else { Strategy::Partition }
+}
+
+/// Says that a number of unready pods is not tolerated, where one is written.
+pub(super) fn failure_threshold(strategy: &Node<'_>, findings: &mut Vec<Finding>) {
+    let Some(written) = strategy.child("failureThreshold") else { return };
+    if [Value::from(0), Value::from("0"), Value::from("0%"), Value::Null].contains(written.value) {
+        return;
+    }
+    let message = format!("`failureThreshold` is not used: every new pod of a step has to be ready, not all but {}", written.written());
+    findings.push(
+        written
+            .warning("failure-threshold-unused", message)
+            .help("take it out, or give the step a deadline: `rollout.dev/step-deadline: 10m`"),
+    );
 }
 
 /// Labels and annotations for the new version's pods.

@@ -33,6 +33,7 @@ pub(super) fn read(root: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Spec>
         return None;
     };
     let style = style_of(workload.as_ref(), has_extra_workload);
+    rollout::failure_threshold(&canary, findings);
     let routing = routing::read(&canary, findings);
     let pod_metadata = rollout::pod_metadata(&canary, findings);
     let steps = read_steps(&canary, style, findings);

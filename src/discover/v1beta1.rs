@@ -51,6 +51,7 @@ pub(super) fn read(root: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Spec>
         let finding = ignored.warning("routing-ref-ignored", format!("`trafficRoutingRef` is read by nobody: {}", ignored.written()));
         findings.push(finding.help("write `trafficRoutings` here"));
     }
+    rollout::failure_threshold(&node, findings);
     let routing = routing::read(&node, findings);
     let pod_metadata = if is_blue_green { PodMetadata::default() } else { rollout::pod_metadata(&node, findings) };
     let steps = read_steps(&node, style, findings);

@@ -83,6 +83,10 @@ pub const CODES: &[(&str, &str)] = &[
         "An engine writes what a plan changes as soon as the change is merged.\n\nThe release would be out before its first step, or every step would be taken back. Merge the plan's `flux.txt` or `argocd.txt` into the engine's object. In Argo CD `managedFieldsManagers` holds only while the agent owns a field.",
     ),
     (
+        "failure-threshold-unused",
+        "The Rollout would tolerate pods that are not ready, and the agent does not.\n\nA step is reached when all of its pods are ready: nobody is sent to pods that may not come. With `rollout.dev/step-deadline` a step that never gets there holds or aborts.",
+    ),
+    (
         "field-type",
         "A field has a value of another type than it takes.\n\nKubernetes would refuse the object, or Kruise would ignore the field.",
     ),

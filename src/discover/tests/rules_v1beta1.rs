@@ -288,3 +288,15 @@ fn other_versions_and_names_are_refused() {
         &["3:18 error[name-invalid] a name is of small letters, digits, `-` and `.`, not `../shop`"],
     );
 }
+
+#[test]
+fn unready_pods_that_would_be_tolerated_are_told_to_be_waited_for() {
+    let with = |written: &str| {
+        rollout(&format!("canary: {{enableExtraWorkloadForCanary: true, failureThreshold: {written}, steps: [{{replicas: 1}}]}}"))
+    };
+    let message =
+        "7:68 warning[failure-threshold-unused] `failureThreshold` is not used: every new pod of a step has to be ready, not all but";
+    expect(&with("20%"), &[&format!("{message} \"20%\"")]);
+    expect(&with("1"), &[&format!("{message} 1")]);
+    read(&with("0"));
+}
