@@ -67,11 +67,13 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).expect("the file can be written");
 }
 
-fn application_name(number: usize) -> String {
+/// The name of an application by its number.
+pub(crate) fn application_name(number: usize) -> String {
     format!("app-{number:04}")
 }
 
-fn application(number: usize, gateways: usize, version: &str) -> Vec<(String, String)> {
+/// The files of one application, by name.
+pub(crate) fn application(number: usize, gateways: usize, version: &str) -> Vec<(String, String)> {
     let name = application_name(number);
     let mut files = vec![
         ("rollout.yaml".to_owned(), rollout(&name, gateways)),

@@ -44,6 +44,11 @@ pub(crate) struct ControlPlane {
 impl ControlPlane {
     /// Starts everything below the folder, and returns when pods can run.
     pub(crate) fn start(folder: &Path, definitions: Definitions) -> Result<Self, String> {
+        Self::start_with(folder, definitions, Vec::new())
+    }
+
+    /// The same, with more flags of the API server.
+    pub(crate) fn start_with(folder: &Path, definitions: Definitions, more: Vec<std::ffi::OsString>) -> Result<Self, String> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let account_key = account_key(folder)?;
         let tokens = folder.join("tokens.csv");
@@ -64,7 +69,7 @@ impl ControlPlane {
         etcd.push("--unsafe-no-fsync".into());
         let etcd = start("ETCD", etcd, folder, "etcd")?;
 
-        let api_flags = flags([
+        let mut api_flags = flags([
             ("etcd-servers", store.into()),
             ("secure-port", port.to_string().into()),
             ("bind-address", "127.0.0.1".into()),
@@ -79,6 +84,7 @@ impl ControlPlane {
             // Pods that run nothing need no tokens, and nobody takes the taint off that a new node gets.
             ("disable-admission-plugins", "ServiceAccount,TaintNodesByCondition".into()),
         ]);
+        api_flags.extend(more);
         let api_server = start("KUBE_APISERVER", api_flags.clone(), folder, "kube-apiserver")?;
         let address = format!("https://127.0.0.1:{port}");
         let mut plane =

@@ -46,9 +46,14 @@ pub(crate) fn start(program: Program<'_>) -> Result<Process, String> {
 }
 
 impl Process {
+    /// Its number, below `/proc`.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal: `STOP`, `CONT`, `TERM`.
     pub(crate) fn signal(&self, signal: &str) {
-        let _ = Command::new("kill").args(["-s", signal, &self.child.id().to_string()]).stderr(Stdio::null()).status();
+        let _ = Command::new("kill").args(["-s", signal, &self.id().to_string()]).stderr(Stdio::null()).status();
     }
 
     /// Ends it at once, as a crash would, and waits until it is gone.

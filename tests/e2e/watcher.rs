@@ -26,6 +26,7 @@ const KINDS: &[&str] = &[
     "HTTPRoute",
     "Ingress",
     "Pod",
+    "ReplicaSet",
     "Rollout",
     "RolloutPlan",
     "Service",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{At, Cluster, Patch};
 use crate::control_plane::ControlPlane;
-use crate::recorder::{Moment, Release, judge, shown, timeline};
+use crate::recorder::{Event, Moment, Release, judge, shown, timeline};
 use crate::watcher::Watcher;
 
 /// How long anything may take in a scenario, unless it says otherwise.
@@ -218,10 +218,15 @@ impl<'a> World<'a> {
         self.cluster.apply(&mark).map(|_| ())
     }
 
+    /// What was recorded.
+    pub(crate) fn recorded(&self) -> Result<Vec<Event>, String> {
+        Ok(self.recorder.as_ref().ok_or("nothing was recorded")?.events())
+    }
+
     /// What was recorded, written to `timeline.txt` too.
     pub(crate) fn moments(&self, release: &Release) -> Result<Vec<Moment>, String> {
         let recorder = self.recorder.as_ref().ok_or("nothing was recorded")?;
-        let moments = timeline(&recorder.events(), recorder.start, release.id.as_deref(), &release.requests());
+        let moments = timeline(&self.recorded()?, recorder.start, release.id.as_deref(), &release.requests());
         fs::write(self.folder.join("timeline.txt"), shown(&moments)).map_err(|error| error.to_string())?;
         Ok(moments)
     }
@@ -256,7 +261,7 @@ pub(crate) fn program() -> PathBuf {
 }
 
 /// All files below a folder, sorted.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -12,7 +12,7 @@ pub(crate) mod request;
 mod service;
 mod timeline;
 mod traffic_split;
-mod view;
+pub(crate) mod view;
 mod virtual_service;
 
 pub(crate) use judge::{Release, judge};

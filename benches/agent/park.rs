@@ -1,0 +1,84 @@
+//! A cluster full of plans at rest: every one rendered, with the objects that the agent looks at.
+//!
+//! Their workloads are at the target already, so that the agent itself brings each plan to its rest: `Bypassed`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::control_plane::ControlPlane;
+use crate::generate::{application, application_name};
+use crate::subject::install_rights;
+use crate::world::{files, program};
+
+/// How many namespaces the plans are in.
+const NAMESPACES: usize = 20;
+/// How many applications are applied at the same time.
+const AT_ONCE: usize = 6;
+
+/// Renders the plans, gives the agent its rights, and applies everything. Returns the size of a plan in JSON, in bytes.
+pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize) -> Result<f64, String> {
+    for (side, version) in [("before", "1.0"), ("after", "2.0")] {
+        for number in 0..count {
+            for (file, text) in application(number, 2, version) {
+                let text = text.replace("namespace: prod", &format!("namespace: {}", namespace(number)));
+                let path = folder.join(side).join(application_name(number)).join(file);
+                fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(|error| error.to_string())?;
+                fs::write(&path, text).map_err(|error| error.to_string())?;
+            }
+        }
+    }
+    let mut render = Command::new(program());
+    let output = render.args(["render", "after", "--base-dir", "before", "--out", "plans"]).current_dir(folder).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!("rollout render: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let cluster = plane.admin("owner")?;
+    for number in 0..NAMESPACES.min(count) {
+        cluster.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace(number)}}))?;
+    }
+    install_rights(plane, &folder.join("plans"))?;
+    let left = Mutex::new((0..count).collect::<Vec<usize>>());
+    let results: Vec<Result<usize, String>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(|| apply(plane, folder, &left))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err("a thread has failed".to_owned()))).collect()
+    });
+    let bytes = results.into_iter().sum::<Result<usize, String>>()?;
+    Ok(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)) / f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX)))
+}
+
+fn namespace(number: usize) -> String {
+    format!("team-{:02}", number % NAMESPACES)
+}
+
+/// Applies applications until none is left, and returns the size of their plans.
+fn apply(plane: &ControlPlane, folder: &Path, left: &Mutex<Vec<usize>>) -> Result<usize, String> {
+    let cluster = plane.admin("owner")?;
+    let mut bytes = 0;
+    loop {
+        let Some(number) = left.lock().map_err(|error| error.to_string())?.pop() else { return Ok(bytes) };
+        let name = application_name(number);
+        for file in ["rollout.yaml", "deployment.yaml"] {
+            let mut object = read(&folder.join("after").join(&name).join(file))?;
+            if object["kind"] == "Deployment" {
+                object["spec"]["replicas"] = json!(0);
+            }
+            cluster.apply(&object)?;
+        }
+        let below = folder.join("plans").join(namespace(number)).join(&name);
+        let plan = files(&below).into_iter().find(|file| file.ends_with("plan.yaml"));
+        let plan = read(&plan.ok_or_else(|| format!("no plan in {}", below.display()))?)?;
+        bytes += plan.to_string().len();
+        cluster.create(&plan)?;
+    }
+}
+
+fn read(path: &Path) -> Result<Value, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
