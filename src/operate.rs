@@ -63,6 +63,10 @@ pub struct LivePlan {
     pub spec: PlanSpec,
     /// Where it stands. The default where no agent has seen it yet.
     pub status: PlanStatus,
+    /// The id of the request that was put on it last.
+    pub requested: Option<String>,
+    /// The object's resource version.
+    version: String,
 }
 
 /// A connection to one cluster.
@@ -70,6 +74,13 @@ pub struct Cluster {
     runtime: Runtime,
     client: Client,
     namespace: String,
+}
+
+impl LivePlan {
+    /// Whether somebody's request waits for an agent's answer.
+    pub fn is_asked(&self) -> bool {
+        self.requested.is_some() && self.requested != self.status.handled_request
+    }
 }
 
 impl Cluster {
@@ -124,15 +135,18 @@ impl Cluster {
         }
     }
 
-    /// Asks something of a plan. The agent answers in the plan's status.
-    pub fn ask(&self, namespace: &str, name: &str, request: &Request) -> Result<(), OperateError> {
+    /// Asks something of a plan as it was read. The agent answers in the plan's status. Returns false, and asks nothing, where
+    /// the plan has changed since: two people who ask at the same time do not take each other's words away.
+    pub fn ask(&self, plan: &LivePlan, request: &Request) -> Result<bool, OperateError> {
         let text = serde_json::to_string(request).map_err(|error| OperateError::Refused(error.into()))?;
-        let patch = Patch::Merge(json!({"metadata": {"annotations": {REQUEST_ANNOTATION: text}}}));
-        let api = self.plans_of(Some(namespace));
-        self.runtime
-            .block_on(api.patch_metadata(name, &PatchParams::default(), &patch))
-            .map_err(|error| OperateError::Refused(error.into()))?;
-        Ok(())
+        let metadata = json!({"resourceVersion": plan.version, "annotations": {REQUEST_ANNOTATION: text}});
+        let api = self.plans_of(Some(&plan.namespace));
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        match self.runtime.block_on(api.patch_metadata(&plan.name, &PatchParams::default(), &patch)) {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(error) => Err(OperateError::Refused(error.into())),
+        }
     }
 
     /// Tells `seen` of a plan as it is, and of each change, until that breaks off or `limit` has passed. Returns what `seen`
@@ -180,5 +194,9 @@ fn read(object: &DynamicObject) -> Result<LivePlan, OperateError> {
     let unreadable = |source| OperateError::Unreadable { namespace: namespace.clone(), name: name.clone(), source };
     let spec = serde_json::from_value(part("spec")).map_err(unreadable)?;
     let status: Option<PlanStatus> = serde_json::from_value(part("status")).map_err(unreadable)?;
-    Ok(LivePlan { spec, status: status.unwrap_or_default(), namespace: namespace.clone(), name: name.clone() })
+    let status = status.unwrap_or_default();
+    let requested = object.metadata.annotations.as_ref().and_then(|annotations| annotations.get(REQUEST_ANNOTATION));
+    let requested = requested.and_then(|text| serde_json::from_str::<Request>(text).ok()).map(|request| request.id);
+    let version = object.metadata.resource_version.clone().unwrap_or_default();
+    Ok(LivePlan { spec, status, requested, version, namespace: namespace.clone(), name: name.clone() })
 }

@@ -39,6 +39,8 @@ pub(super) enum Next {
 
 /// The longest time between two looks at a release that waits: watches tell sooner, where there are any.
 const LOOK: Duration = Duration::from_mins(1);
+/// The same for a release that is held before its first write: no watch tells of a right, a definition or another controller.
+const LOOK_HELD: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
 
 /// One plan, attended to.
 pub(super) struct Attendance {
@@ -60,6 +62,14 @@ pub(super) struct Attendance {
     pub(super) is_fighting: bool,
     failures: u32,
     pub(super) told_problem: Option<String>,
+}
+
+/// What only a person can cure is recorded, wherever on the way it came up.
+fn told(done: Result<Option<Event>, Trouble>) -> Result<Option<Event>, Trouble> {
+    match done {
+        Err(trouble) if trouble.is_permanent() => Ok(Some(Event::Failed { reason: trouble.to_string(), permanent: true })),
+        done => done,
+    }
 }
 
 /// Where plans are.
@@ -149,7 +159,7 @@ impl Attendance {
         self.happenings(&plan).await?;
         self.apply(&Event::Tick);
         self.record(&before).await?;
-        while let Some(event) = self.duty().await? {
+        while let Some(event) = told(self.duty().await)? {
             let before = self.status.clone();
             let is_failure = matches!(event, Event::Failed { .. });
             let is_over = matches!(event, Event::HandedBack { .. });
@@ -272,7 +282,12 @@ impl Attendance {
             return Next::Rest;
         };
         self.shared.interests.set(&self.key, self.interest(&plan));
-        let mut wait = LOOK;
+        let held = self.status.cursor.as_ref().filter(|cursor| cursor.hold.is_some());
+        let mut wait = held.map_or(LOOK, |cursor| {
+            // Often at first, when somebody is likely to be at it, then ever more rarely.
+            let since = Duration::try_from(Timestamp::now().duration_since(cursor.since)).unwrap_or_default();
+            (since / 4).clamp(LOOK_HELD.0, LOOK_HELD.1)
+        });
         if self.failures > 0 {
             let is_permanent = self.status.failure.as_ref().is_some_and(|failure| failure.permanent);
             wait = if is_permanent { LOOK } else { Duration::from_millis(250) * 2_u32.pow(self.failures.min(7)) };

@@ -1,11 +1,13 @@
 //! What has to be true before the first write.
 
 use futures::{FutureExt as _, future};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::api::{Api, Mode, segment};
+use super::api::{Api, Mode};
 use super::claims::{Claims, PlanKey};
 use super::objects::{Objects, Unresolved};
+use super::other_controller;
 use super::revisions;
 use super::settled;
 use super::trouble::Trouble;
@@ -49,9 +51,19 @@ pub(super) fn unresolved(problem: Unresolved) -> Result<Hold, Trouble> {
 impl Check<'_> {
     /// Returns late values that were read on the way, or what stands against the first write.
     pub(super) async fn run(&self, purpose: Purpose) -> Result<Result<Bindings, Hold>, Trouble> {
-        let holds = [self.rights().await?, self.other_controller().await?, self.claims.claim(self.key, self.objects).err().map(claimed)];
-        if let Some(hold) = holds.into_iter().flatten().next() {
+        // What costs least comes first, since all of it is asked again while it holds; what is claimed keeps others waiting,
+        // so that nothing is claimed in vain.
+        if let Some(holder) = self.claims.holder(self.key, self.objects) {
+            return Ok(Err(claimed(holder)));
+        }
+        if let Some(hold) = self.other_controller().await? {
             return Ok(Err(hold));
+        }
+        if let Some(hold) = self.rights().await? {
+            return Ok(Err(hold));
+        }
+        if let Err(holder) = self.claims.claim(self.key, self.objects) {
+            return Ok(Err(claimed(holder)));
         }
         let is_compared = matches!(purpose, Purpose::Release | Purpose::Create);
         if is_compared && let Some(hold) = self.start(purpose).await? {
@@ -65,7 +77,7 @@ impl Check<'_> {
         Ok(bindings)
     }
 
-    /// Live equals the baseline, or what the last release left, at every path.
+    /// Live equals the baseline, or what the last release left, at every path; what is no workload may be the target already.
     async fn start(&self, purpose: Purpose) -> Result<Option<Hold>, Trouble> {
         let mut wrong = Vec::new();
         for target in self.objects.iter() {
@@ -84,11 +96,20 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let versions: &[VersionKey] = if purpose == Purpose::Create { &self.plan.spec.target } else { &self.plan.spec.baseline };
-            let Some(version) = versions.iter().find(|version| *version.object() == target.key) else { continue };
-            let Some(wanted) = self.plan.spec.objects.get(version) else { continue };
-            let found = compare(self.api, target, &live, wanted).await?;
+            let version_of = |versions: &[VersionKey]| {
+                let version = versions.iter().find(|version| *version.object() == target.key)?;
+                self.plan.spec.objects.get(version)
+            };
+            let (baseline, wanted) = (version_of(&self.plan.spec.baseline), version_of(&self.plan.spec.target));
+            let Some(begins) = (if purpose == Purpose::Create { wanted } else { baseline }) else { continue };
+            let found = compare(self.api, target, &live, begins).await?;
             if found.is_empty() || settled::is_so(self.status, target, &live) {
+                continue;
+            }
+            // Another release of the same commit may have brought a shared route or Service where git wants it.
+            if let Some(wanted) = wanted.filter(|wanted| !is_workload && *wanted != begins)
+                && compare(self.api, target, &live, wanted).await?.is_empty()
+            {
                 continue;
             }
             wrong.extend(found.iter().map(|difference| format!("{}: {difference}", target.key)));
@@ -150,21 +171,8 @@ impl Check<'_> {
         if !self.plan.spec.rollout.api_version.starts_with("rollouts.kruise.io/") {
             return Ok(None);
         }
-        for kind in ["mutating", "validating"] {
-            let name = format!("kruise-rollout-{kind}-webhook-configuration");
-            let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/{}", segment(&name));
-            match self.api.get(&path).await {
-                Ok(Some(_)) => {
-                    let message = format!(
-                        "OpenKruise's own controller is installed (`{name}`) and would work on the same Rollout: uninstall kruise-rollout"
-                    );
-                    return Ok(Some(hold(HoldCause::OtherController, message)));
-                }
-                Ok(None) | Err(Trouble::Forbidden(_)) => {}
-                Err(trouble) => return Err(trouble),
-            }
-        }
-        Ok(None)
+        let sign = other_controller::sign(self.api, Timestamp::now()).await?;
+        Ok(sign.map(|message| hold(HoldCause::OtherController, message)))
     }
 
     fn workload(&self) -> Option<&VersionKey> {

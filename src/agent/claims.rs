@@ -31,13 +31,16 @@ impl Claims {
     /// Claims all objects for the plan, or says which one another plan holds.
     pub(super) fn claim(&self, plan: &PlanKey, objects: &Objects) -> Result<(), String> {
         let mut held = self.held();
-        for target in objects.iter() {
-            if let Some(holder) = held.get(&object(plan, target)).filter(|holder| *holder != plan) {
-                return Err(format!("{} belongs to the release of the plan `{}` until that is over", target.key, holder.name));
-            }
+        if let Some(holder) = holder(&held, plan, objects) {
+            return Err(holder);
         }
         held.extend(objects.iter().map(|target| (object(plan, target), plan.clone())));
         Ok(())
+    }
+
+    /// Says which of the objects another plan holds, and claims nothing.
+    pub(super) fn holder(&self, plan: &PlanKey, objects: &Objects) -> Option<String> {
+        holder(&self.held(), plan, objects)
     }
 
     /// Enters what a plan holds already.
@@ -56,6 +59,13 @@ impl Claims {
     fn held(&self) -> std::sync::MutexGuard<'_, BTreeMap<Object, PlanKey>> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+fn holder(held: &BTreeMap<Object, PlanKey>, plan: &PlanKey, objects: &Objects) -> Option<String> {
+    objects.iter().find_map(|target| {
+        let holder = held.get(&object(plan, target)).filter(|holder| *holder != plan)?;
+        Some(format!("{} belongs to the release of the plan `{}` until that is over", target.key, holder.name))
+    })
 }
 
 fn object(plan: &PlanKey, target: &super::objects::Target) -> Object {

@@ -112,9 +112,13 @@ impl Attendance {
             }
             Some(Err(_)) | None => {}
         }
-        let asked = self.rollout.as_ref().and_then(|rollout| kruise_status::commands(plan, &self.status, rollout).asked);
-        if let Some((verb, step)) = asked {
+        let Some(command) = self.rollout.as_ref().map(|rollout| kruise_status::commands(plan, &self.status, rollout)) else { return };
+        if let Some((verb, step)) = command.asked {
             self.apply(&Event::Commanded { verb, step });
+        }
+        // Publishing puts the index right, so that this is told once.
+        if let Some(refused) = command.refused {
+            self.tell(Kind::Warning, "RequestRefused", &refused).await;
         }
     }
 

@@ -21,6 +21,7 @@ mod metrics;
 mod objects;
 mod observe;
 mod offer;
+mod other_controller;
 mod publish;
 mod record;
 mod revisions;

@@ -42,7 +42,13 @@ async fn of_workload(api: &Api, plan: &Plan, objects: &Objects) -> Result<Worklo
     let (Some(target), Some(wanted)) = (objects.get(version.object()), plan.spec.objects.get(version)) else {
         return Ok(Workload::Elsewhere);
     };
-    let Some(live) = target.live(api).await? else { return Ok(Workload::Missing) };
+    let live = match target.live(api).await {
+        Ok(Some(live)) => live,
+        Ok(None) => return Ok(Workload::Missing),
+        // The checks say which rights are missing.
+        Err(Trouble::Forbidden(_)) => return Ok(Workload::Elsewhere),
+        Err(trouble) => return Err(trouble),
+    };
     if plan.spec.baseline.contains(version) || !compare(api, target, &live, wanted).await?.is_empty() {
         return Ok(Workload::Elsewhere);
     }

@@ -20,10 +20,10 @@ impl Attendance {
         if let Ok(objects) = self.objects(plan).await {
             let stable = super::check::workload(plan).and_then(|version| objects.get(version.object()));
             if let Some(target) = stable {
-                workload = target.live(&self.shared.api).await?;
+                workload = visible(target.live(&self.shared.api).await)?;
                 let is_second = |other: &&super::objects::Target| other.is_companion && other.resource == target.resource;
                 if let Some(second) = objects.iter().find(is_second) {
-                    canary = second.live(&self.shared.api).await?;
+                    canary = visible(second.live(&self.shared.api).await)?;
                 }
             }
         }
@@ -42,12 +42,19 @@ impl Attendance {
             Err(Trouble::Conflict(_)) => Ok(false),
             // The Rollout is going, or has no status of its own: nothing of the release depends on it.
             Err(Trouble::NotFound(_)) => Ok(true),
+            // One of the tests has failed: somebody has written what we would write over.
+            Err(Trouble::Refused(_)) if self.has_moved(plan, &rollout).await? => Ok(false),
             Err(Trouble::Forbidden(problem) | Trouble::Refused(problem)) => {
                 tracing::warn!(plan = %self.key, problem, "the Rollout's status could not be written");
                 Ok(true)
             }
             Err(trouble) => Err(trouble),
         }
+    }
+
+    async fn has_moved(&mut self, plan: &Plan, rollout: &Value) -> Result<bool, Trouble> {
+        let now = self.read_rollout(plan).await?.unwrap_or_default();
+        Ok(now["status"] != rollout["status"] || now["metadata"]["uid"] != rollout["metadata"]["uid"])
     }
 
     /// The plan's Rollout, in the version that has a status like ours where it is served.
@@ -60,5 +67,13 @@ impl Attendance {
             }
         }
         Ok(None)
+    }
+}
+
+/// An object that we may not read is told of by the checks; here it is only not counted.
+fn visible(live: Result<Option<Value>, Trouble>) -> Result<Option<Value>, Trouble> {
+    match live {
+        Err(Trouble::Forbidden(_)) => Ok(None),
+        live => live,
     }
 }

@@ -7,7 +7,7 @@ use super::sub_status_name;
 use crate::model::{Part, Plan, PlanStatus, Verb};
 
 /// What stands in a live Rollout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// `spec.strategy.paused`.
     pub paused: bool,
@@ -15,6 +15,8 @@ pub struct Command {
     pub disabled: bool,
     /// An approval or a jump, with its step.
     pub asked: Option<(Verb, u32)>,
+    /// Why a jump is not obeyed, for people: there is no such step.
+    pub refused: Option<String>,
 }
 
 /// Reads what users ask for.
@@ -25,14 +27,15 @@ pub struct Command {
 /// heard.
 pub fn commands(plan: &Plan, status: &PlanStatus, rollout: &Value) -> Command {
     let spec = &rollout["spec"];
-    Command {
-        paused: spec["strategy"]["paused"] == true,
-        disabled: spec["disabled"] == true,
-        asked: asked(plan, status, &rollout["status"]),
-    }
+    let (asked, refused) = asked(plan, status, &rollout["status"]).unwrap_or_default();
+    Command { paused: spec["strategy"]["paused"] == true, disabled: spec["disabled"] == true, asked, refused }
 }
 
-fn asked(plan: &Plan, status: &PlanStatus, written: &Value) -> Option<(Verb, u32)> {
+/// An approval or a jump with its step, and why a jump is not obeyed.
+type Answered = (Option<(Verb, u32)>, Option<String>);
+
+/// What is asked for, and what is refused; nothing where the Rollout's status is not about the step that runs.
+fn asked(plan: &Plan, status: &PlanStatus, written: &Value) -> Option<Answered> {
     let cursor = status.cursor.as_ref()?;
     let sub = &written[sub_status_name(plan.spec.style)];
     let is_current = |fields: &Value| fields["currentStepIndex"].as_u64() == Some(u64::from(cursor.step));
@@ -42,13 +45,19 @@ fn asked(plan: &Plan, status: &PlanStatus, written: &Value) -> Option<(Verb, u32
     }
     let next = sub["nextStepIndex"].as_i64()?;
     let steps = u32::try_from(plan.spec.steps.len()).unwrap_or(u32::MAX);
-    if next != Position::natural_next(plan, i64::from(cursor.step))
-        && let Some(step) = u32::try_from(next).ok().filter(|step| (1..=steps).contains(step))
-        && cursor.goal != Some(step)
-    {
-        return Some((Verb::Jump, step));
+    let mut refused = None;
+    // Clients write 0 where they mean nothing.
+    if next != Position::natural_next(plan, i64::from(cursor.step)) && next != 0 {
+        match u32::try_from(next).ok().filter(|step| (1..=steps).contains(step)) {
+            Some(step) if cursor.goal != Some(step) => return Some((Some((Verb::Jump, step)), None)),
+            Some(_) => {}
+            None => {
+                let problem = format!("`nextStepIndex: {next}` is no step of the plan, which has the steps 1 to {steps}");
+                refused = Some(format!("{problem}; the release stays where it is"));
+            }
+        }
     }
     let is_approved =
         cursor.part == Part::Gate && !cursor.approved && written["currentStepState"] == PAUSED && sub["currentStepState"] == READY;
-    is_approved.then_some((Verb::Approve, cursor.step))
+    Some((is_approved.then_some((Verb::Approve, cursor.step)), refused))
 }

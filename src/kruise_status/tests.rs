@@ -12,7 +12,7 @@ fn status(part: Part, step: u32) -> PlanStatus {
 }
 
 fn rollout(status: impl Into<Value>) -> Value {
-    json!({"metadata": {"generation": 3, "resourceVersion": "41"}, "spec": {}, "status": status.into()})
+    json!({"metadata": {"generation": 3, "resourceVersion": "41", "uid": "r"}, "spec": {}, "status": status.into()})
 }
 
 /// The Rollout with the status that we would write.
@@ -62,6 +62,17 @@ fn another_next_step_is_a_jump() {
 }
 
 #[test]
+fn a_next_step_that_does_not_exist_is_refused_in_words() {
+    let (plan, gate) = (fixture(), status(Part::Gate, 1));
+    let mut shown = published(&plan, &gate);
+    for (next, is_refused) in [(2, false), (1, false), (0, false), (99, true), (-1, true)] {
+        shown["status"]["canaryStatus"]["nextStepIndex"] = json!(next);
+        let refused = commands(&plan, &gate, &shown).refused;
+        assert_eq!(refused.is_some_and(|words| words.contains(&format!("`nextStepIndex: {next}` is no step"))), is_refused, "{next}");
+    }
+}
+
+#[test]
 fn a_status_that_says_it_all_is_not_written_again() {
     let (plan, gate) = (fixture(), status(Part::Gate, 1));
     let shown = published(&plan, &gate);
@@ -71,8 +82,47 @@ fn a_status_that_says_it_all_is_not_written_again() {
     assert_eq!(patch(&shown, &again), None);
 }
 
+#[track_caller]
+fn patched(live: &Value, operations: &[Value]) -> Option<Value> {
+    let mut after = live.clone();
+    let patch = serde_json::from_value::<json_patch::Patch>(json!(operations)).expect("a patch");
+    json_patch::patch(&mut after, &patch).is_ok().then_some(after)
+}
+
 #[test]
-fn a_write_touches_only_our_own_fields_and_fails_after_any_other_write() {
+fn a_write_fails_after_a_users_and_after_no_other() {
+    let plan = fixture();
+    let live = published(&plan, &status(Part::Gate, 1));
+    let seen = Seen { rollout: &live, workload: None, canary: None };
+    let operations = patch(&live, &project(&plan, &status(Part::Finish, 2), seen, Timestamp::UNIX_EPOCH)).expect("a change");
+    assert!(patched(&live, &operations).is_some());
+    assert!(patched(&approved(live.clone()), &operations).is_none(), "an approval is lost");
+    for (pointer, value, is_lost) in [
+        ("/status/canaryStatus/nextStepIndex", json!(1), true),
+        ("/status/conditions", json!([]), true),
+        ("/metadata/uid", json!("another"), true),
+        ("/status/message", json!("noise"), false),
+        ("/metadata/resourceVersion", json!("42"), false),
+    ] {
+        let mut other = live.clone();
+        *other.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = value;
+        assert_eq!(patched(&other, &operations).is_none(), is_lost, "{pointer}");
+    }
+}
+
+#[test]
+fn a_status_that_is_not_there_yet_is_written_at_the_version_that_was_read() {
+    let plan = fixture();
+    let mut live = published(&plan, &status(Part::Gate, 1));
+    live.as_object_mut().expect("a map").remove("status");
+    let seen = Seen { rollout: &live, workload: None, canary: None };
+    let operations = patch(&live, &project(&plan, &status(Part::Gate, 1), seen, Timestamp::UNIX_EPOCH)).expect("a change");
+    assert_eq!(operations[0], json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "41"}));
+    assert_eq!(patched(&live, &operations).expect("it fits")["status"]["currentStepState"], "StepPaused");
+}
+
+#[test]
+fn a_write_touches_only_our_own_fields() {
     let plan = fixture();
     let mut live = published(&plan, &status(Part::Gate, 1));
     live["status"]["canaryStatus"]["theirs"] = json!(1);
@@ -81,9 +131,7 @@ fn a_write_touches_only_our_own_fields_and_fails_after_any_other_write() {
     let workload = json!({"metadata": {"generation": 2}});
     let seen = Seen { rollout: &live, workload: Some(&workload), canary: None };
     let operations = patch(&live, &project(&plan, &status(Part::Finish, 2), seen, Timestamp::UNIX_EPOCH)).expect("a change");
-    assert_eq!(operations[0], json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "41"}));
-    let mut after = live.clone();
-    json_patch::patch(&mut after, &serde_json::from_value::<json_patch::Patch>(json!(operations)).expect("a patch")).expect("it fits");
+    let after = patched(&live, &operations).expect("it fits");
     assert_eq!(after["status"]["theirs"], 2);
     assert_eq!(after["status"]["canaryStatus"]["theirs"], 1);
     assert!(after["status"]["conditions"].as_array().expect("a list").iter().any(|condition| condition["type"] == "Theirs"));

@@ -67,6 +67,7 @@ fn everywhere() -> BTreeSet<Right> {
         let name = format!("kruise-rollout-{}-webhook-configuration", kind.trim_end_matches("webhookconfigurations"));
         rights.insert(right("admissionregistration.k8s.io", kind, Some(&name), "get"));
     }
+    rights.insert(right("coordination.k8s.io", "leases", Some("71ddec2c.kruise.io"), "get"));
     rights
 }
 

@@ -181,6 +181,10 @@ pub const CODES: &[(&str, &str)] = &[
         "not-rendered-yet",
         "This style or kind of workload is not rendered yet.\n\nWhat works is a Deployment in Canary style: `enableExtraWorkloadForCanary: true`.",
     ),
+    (
+        "object-shared",
+        "Several releases of this change touch the same object.\n\nIn mid-release an object belongs to one plan. The agent runs one release after the other: those that wait are `Holding`, name the plan that they wait for, and begin by themselves when that is over. Until then their workloads stay as they are. To release both at the same time, give each a route or Service of its own.",
+    ),
     ("path-invalid", "A path to match does not begin with `/`, or cannot be a path.\n\nWrite it as it stands in a request."),
     ("pause-negative", "A pause is shorter than nothing.\n\nWrite the seconds of the pause; no `duration` waits for an approval."),
     (

@@ -49,6 +49,11 @@ impl Agent {
         }
     }
 
+    /// Has it look after another namespace too, from its next start on.
+    pub(crate) fn also_in(&mut self, namespace: &str) {
+        self.namespace = format!("{},{namespace}", self.namespace);
+    }
+
     /// Starts it.
     pub(crate) fn start(&mut self) -> Result<(), String> {
         let flag = |name: &str, value: &str| OsString::from(format!("--{name}={value}"));
@@ -90,7 +95,12 @@ fn home(world: &World<'_>) -> String {
 
 /// Applies what `rollout manifests` prints, but for what only a real cluster runs.
 pub(crate) fn install_rights(world: &World<'_>, plans: &str) -> Result<(), String> {
-    let printed = world.rollout(&["manifests", "--plans", plans, "--namespace", &home(world), "--format", "json"])?;
+    grant(world, plans, world)
+}
+
+/// The same, for the agent of another world.
+pub(crate) fn grant(world: &World<'_>, plans: &str, of: &World<'_>) -> Result<(), String> {
+    let printed = world.rollout(&["manifests", "--plans", plans, "--namespace", &home(of), "--format", "json"])?;
     let list: Value = serde_json::from_str(&printed).map_err(|error| error.to_string())?;
     for object in list["items"].as_array().into_iter().flatten() {
         let mut object = object.clone();
@@ -98,7 +108,7 @@ pub(crate) fn install_rights(world: &World<'_>, plans: &str) -> Result<(), Strin
             "Deployment" | "PodDisruptionBudget" => continue,
             // Other scenarios have an agent too.
             "ClusterRole" | "ClusterRoleBinding" => {
-                let name = format!("{}-{}", object["metadata"]["name"].as_str().unwrap_or_default(), world.namespace);
+                let name = format!("{}-{}", object["metadata"]["name"].as_str().unwrap_or_default(), of.namespace);
                 if object["kind"] == "ClusterRoleBinding" {
                     object["roleRef"]["name"] = json!(name);
                 }

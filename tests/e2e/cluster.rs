@@ -92,9 +92,12 @@ impl Cluster {
         }
     }
 
-    /// Returns all objects of a kind in a namespace.
+    /// Returns all objects of a kind in a namespace; a kind that is not served has none.
     pub(crate) fn list(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, String> {
-        let text = self.text(&folder_of(kind, namespace)).map_err(|error| format!("{kind}: {error}"))?;
+        let text = match self.text(&folder_of(kind, namespace)) {
+            Err(error) if error.starts_with("404") => return Ok(Vec::new()),
+            text => text.map_err(|error| format!("{kind}: {error}"))?,
+        };
         let mut list: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
     }

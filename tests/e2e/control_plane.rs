@@ -171,6 +171,13 @@ impl ControlPlane {
         Ok(path)
     }
 
+    /// Installs the gateways' definitions that are missing.
+    pub(crate) fn install_definitions(&self) -> Result<(), String> {
+        let cluster = self.admin("suite")?;
+        install_folder(&cluster, "tests/e2e/crds")?;
+        cluster.wait_for_crds()
+    }
+
     /// Ends the API server as a crash would.
     pub(crate) fn stop_api_server(&self) -> Result<(), String> {
         self.api_server.lock().map_err(|error| error.to_string())?.kill();
@@ -239,7 +246,7 @@ fn install_crds(cluster: &Cluster, definitions: Definitions) -> Result<(), Strin
     cluster.wait_for_crds()
 }
 
-/// Creates every object of a folder of the repository.
+/// Creates every definition of a folder of the repository that is not there.
 fn install_folder(cluster: &Cluster, folder: &str) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -248,7 +255,10 @@ fn install_folder(cluster: &Cluster, folder: &str) -> Result<(), String> {
     for file in files {
         let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let crd: Value = serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        cluster.create(&crd).map_err(|error| format!("{}: {error}", file.display()))?;
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        if cluster.get(At { kind: "CustomResourceDefinition", namespace: "", name })?.is_none() {
+            cluster.create(&crd).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! A release that the agent carries out in a world: what people do to it, and what must be true after it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -27,6 +29,10 @@ pub(crate) struct Running<'a, 'b> {
     pub(crate) release: Release,
     /// Who carries it out.
     pub(crate) agent: Agent,
+    /// Plans of other releases: what they change is not looked at here.
+    pub(crate) neighbours: Vec<Value>,
+    /// The last request's id.
+    asked: RefCell<String>,
     before: Snapshot,
 }
 
@@ -43,7 +49,33 @@ pub(crate) fn prepare<'a, 'b>(
     world.record()?;
     let release = Release::of(&plan);
     let before = snapshot(world)?;
-    Ok(Running { world, plan, release, agent, before })
+    Ok(Running { world, plan, release, agent, neighbours: Vec::new(), asked: RefCell::default(), before })
+}
+
+/// Two examples in folders of one commit, in one namespace, with an agent for both: it is the first one's. Sorted by name.
+///
+/// `change` gets the side, the path below it, and the text.
+pub(crate) fn prepare_both<'a, 'b>(
+    world: &'a mut World<'b>,
+    examples: [(&str, &str); 2],
+    change: impl Fn(&str, &str, String) -> String,
+) -> Result<[Running<'a, 'b>; 2], String> {
+    for (example, folder) in examples {
+        world.example_in(example, folder, &change)?;
+    }
+    world.install("before")?;
+    let plans = world.render_all("before", "after")?;
+    let agent = Agent::prepare(world, "rollouts-after")?;
+    world.record()?;
+    let world: &'a World<'b> = world;
+    let before = snapshot(world)?;
+    let running = |plan: &Value, agent: Agent| {
+        let release = Release { has_neighbours: true, ..Release::of(plan) };
+        Running { world, plan: plan.clone(), release, agent, neighbours: Vec::new(), asked: RefCell::default(), before: before.clone() }
+    };
+    let [first, second] = plans.as_slice() else { return Err(format!("{} plans", plans.len())) };
+    let other = agent.twin();
+    Ok([running(first, agent), running(second, other)])
 }
 
 /// The same, and the agent runs and has the plan.
@@ -136,12 +168,39 @@ impl Running<'_, '_> {
 
     /// Our own commands: a request in an annotation of the plan.
     pub(crate) fn ask(&self, verb: &str, step: u64) -> Result<(), String> {
+        self.ask_and_see(verb, step).map(|_| ())
+    }
+
+    /// The same, with the status that the plan had when the request arrived.
+    pub(crate) fn ask_and_see(&self, verb: &str, step: u64) -> Result<Value, String> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         let digest =
             self.world.get("RolloutPlan", self.name())?.unwrap_or_default()["metadata"]["annotations"]["rollout.dev/digest"].clone();
-        let id = format!("{verb}-{step}-{}", std::process::id());
+        let id = format!("{verb}-{step}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let request = json!({"verb": verb, "digest": digest, "step": step, "id": id});
         let patch = json!({"metadata": {"annotations": {"rollout.dev/request": request.to_string()}}});
-        self.world.merge("RolloutPlan", self.name(), &patch).map(|_| ())
+        self.asked.replace(id);
+        self.world.merge("RolloutPlan", self.name(), &patch).map(|plan| plan["status"].clone())
+    }
+
+    /// The id of the last request; empty before the first.
+    pub(crate) fn asked(&self) -> String {
+        self.asked.borrow().clone()
+    }
+
+    /// Waits for an event about the plan.
+    pub(crate) fn wait_event(&self, reason: &str, words: &str) -> Result<(), String> {
+        let mut told = Vec::new();
+        let found = self.world.wait("the event", Duration::from_secs(15), || {
+            let events = self.world.cluster.list("Event", &self.world.namespace)?;
+            let own = events
+                .iter()
+                .filter(|event| event["involvedObject"]["kind"] == "RolloutPlan" && event["involvedObject"]["name"] == self.name());
+            told = own.map(|event| format!("{} {}", event["reason"], event["message"])).collect();
+            let is_it = |told: &String| told.contains(reason) && told.contains(words);
+            Ok(told.iter().any(is_it).then_some(()))
+        });
+        found.map_err(|error| format!("{error}: {reason} with the words {words:?}, among {told:#?}"))
     }
 
     /// The plan's object, or none when it is gone.
@@ -278,7 +337,7 @@ impl Running<'_, '_> {
     }
 
     /// Inside the plan's paths the live object is the manifest, whatever a server fills in.
-    fn assert_inside(&self, kind: &str, name: &str, manifest: &Value) -> Result<(), String> {
+    pub(crate) fn assert_inside(&self, kind: &str, name: &str, manifest: &Value) -> Result<(), String> {
         let live = self.world.get(kind, name)?.ok_or_else(|| format!("{kind} {name} is gone"))?;
         let mut patch = Vec::new();
         for path in self.paths(kind, name) {
@@ -296,7 +355,8 @@ impl Running<'_, '_> {
     /// An object without the plan's paths.
     fn outside(&self, key: &(String, String), object: &Value) -> Value {
         let mut object = object.clone();
-        for path in self.paths(&key.0, &key.1) {
+        let neighbours = self.neighbours.iter().flat_map(|plan| paths_of(plan, &key.0, &key.1));
+        for path in self.paths(&key.0, &key.1).into_iter().chain(neighbours) {
             if let Some(place) = object.pointer_mut(&path) {
                 *place = json!("what the plan says");
             } else if let Some((parent, last)) = path.rsplit_once('/')
@@ -309,9 +369,7 @@ impl Running<'_, '_> {
     }
 
     fn paths(&self, kind: &str, name: &str) -> Vec<String> {
-        let all = self.plan["spec"]["paths"].as_array().into_iter().flatten();
-        let own = all.filter(|entry| split(entry["object"].as_str().unwrap_or_default()) == (kind, name));
-        own.flat_map(|entry| entry["paths"].as_array().into_iter().flatten()).filter_map(Value::as_str).map(str::to_owned).collect()
+        paths_of(&self.plan, kind, name)
     }
 
     /// No object but the plan and the Rollout's status tells that the agent was here.
@@ -332,6 +390,13 @@ impl Running<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The paths of an object that a plan changes.
+fn paths_of(plan: &Value, kind: &str, name: &str) -> Vec<String> {
+    let all = plan["spec"]["paths"].as_array().into_iter().flatten();
+    let own = all.filter(|entry| split(entry["object"].as_str().unwrap_or_default()) == (kind, name));
+    own.flat_map(|entry| entry["paths"].as_array().into_iter().flatten()).filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Every object that a release may touch.

@@ -146,7 +146,8 @@ fn attempt(plane: &ControlPlane, folder: &Path, scenario: &Scenario) -> Result<(
         world.note_timeline();
     }
     // The next ones need the room.
-    for name in [scenario.name.to_owned(), format!("{}-agent", scenario.name)] {
+    for ending in ["", "-agent", "-bare", "-bare-agent"] {
+        let name = format!("{}{ending}", scenario.name);
         let _ = world.cluster.delete(crate::cluster::At { kind: "Namespace", namespace: "", name: &name }, "Background");
     }
     result

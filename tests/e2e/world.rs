@@ -56,13 +56,23 @@ impl<'a> World<'a> {
 
     /// Copies an example into the folder, in this namespace, with pauses of a second, and with other changes to its texts.
     pub(crate) fn example(&self, name: &str, change: impl Fn(&str, &str, String) -> String) -> Result<(), String> {
+        self.copy(name, "", change)
+    }
+
+    /// The same, below a folder of each side; scripts stay where they are looked for. `change` gets the path below the side.
+    pub(crate) fn example_in(&self, name: &str, folder: &str, change: impl Fn(&str, &str, String) -> String) -> Result<(), String> {
+        self.copy(name, folder, change)
+    }
+
+    fn copy(&self, name: &str, folder: &str, change: impl Fn(&str, &str, String) -> String) -> Result<(), String> {
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
         for side in ["before", "after"] {
             for file in files(&example.join(side)) {
-                let below = file.strip_prefix(&example).map_err(|error| error.to_string())?;
+                let below = file.strip_prefix(example.join(side)).map_err(|error| error.to_string())?;
+                let below = if below.starts_with("lua_configuration") { below.to_owned() } else { Path::new(folder).join(below) };
                 let text = fs::read_to_string(&file).map_err(|error| error.to_string())?;
                 let text = change(side, &below.display().to_string(), self.localised(&text));
-                let path = self.folder.join(below);
+                let path = self.folder.join(side).join(below);
                 fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(|error| error.to_string())?;
                 fs::write(&path, text).map_err(|error| error.to_string())?;
             }
@@ -144,12 +154,21 @@ impl<'a> World<'a> {
 
     /// The same, from any side to any other.
     pub(crate) fn render_from(&self, base: &str, head: &str) -> Result<Value, String> {
+        let plans = self.render_all(base, head)?;
+        let [plan] = plans.as_slice() else { return Err(format!("{} plans of {head}", plans.len())) };
+        Ok(plan.clone())
+    }
+
+    /// The same, where a side holds several Rollouts; sorted by name.
+    pub(crate) fn render_all(&self, base: &str, head: &str) -> Result<Vec<Value>, String> {
         let out = self.folder.join(format!("rollouts-{head}"));
         self.rollout(&["render", head, "--base-dir", base, "--out", &out.display().to_string(), "--fail-on", "error"])?;
-        let plans: Vec<PathBuf> = files(&out).into_iter().filter(|file| file.ends_with("plan.yaml")).collect();
-        let [plan] = plans.as_slice() else { return Err(format!("{} plans in {}", plans.len(), out.display())) };
-        let text = fs::read_to_string(plan).map_err(|error| error.to_string())?;
-        serde_yaml::from_str(&text).map_err(|error| error.to_string())
+        let plans = files(&out).into_iter().filter(|file| file.ends_with("plan.yaml"));
+        let read = |file: PathBuf| -> Result<Value, String> {
+            let text = fs::read_to_string(&file).map_err(|error| error.to_string())?;
+            serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
+        };
+        plans.map(read).collect()
     }
 
     /// Runs the program in the folder and returns what it says; anything but exit 0 is an error.

@@ -59,7 +59,7 @@ impl Story {
 
     #[track_caller]
     fn faults(&self, steps: &Value, expected: &[&str]) {
-        let release = Release { id: None, image: "v2".to_owned(), steps: steps.as_array().expect("a list").clone() };
+        let release = Release { id: None, image: "v2".to_owned(), steps: steps.as_array().expect("a list").clone(), has_neighbours: false };
         let moments = timeline(&self.events, 0, None, &release.requests());
         let faults = judge(&release, &moments);
         let is_as_expected = faults.len() == expected.len() && faults.iter().zip(expected).all(|(fault, part)| fault.contains(part));

@@ -1,6 +1,7 @@
 //! `rollout render`: the main job. The plans of a repository, for people, for programs, and as files to commit.
 
 mod settle;
+mod shared;
 mod shown;
 
 use camino::Utf8PathBuf;
@@ -153,6 +154,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
         findings.extend_from_slice(&repository.head.findings);
         findings.extend(found);
         findings.extend(reports.iter_mut().flat_map(|report| std::mem::take(&mut report.findings)));
+        findings.extend(shared::notes(&reports));
         (reports, findings)
     });
     repository.tell_what_was_not_read(&mut findings);

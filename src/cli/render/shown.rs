@@ -8,7 +8,7 @@ use crate::cli::repository::Repository;
 use crate::cli::{Failure, World};
 use crate::coexist::Coexistence;
 use crate::files::Files;
-use crate::model::{Catalog, Finding, Plan};
+use crate::model::{Catalog, Finding, ObjectKey, Plan};
 use crate::plan;
 use crate::report::summary::{self, Release};
 use crate::report::{self, Colors, HtmlRelease, JsonPlan, PlanReport};
@@ -29,6 +29,11 @@ pub(super) struct Reported<'a> {
     pub(super) files: Result<Files, TreeError>,
     /// What a commit tells about it.
     pub(super) told: Told,
+    /// The plan's namespace and name.
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// What it changes that may be another plan's too.
+    pub(super) changed: Vec<ObjectKey>,
     /// How the plan gets along with the engines of the repository.
     pub(super) findings: Vec<Finding>,
 }
@@ -80,7 +85,9 @@ impl Args {
         let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
         // A thousand of them wait for the last to be made.
         text.shrink_to_fit();
-        Reported { catalog, text, document, html, release, files, told, findings: coexistence.findings.clone() }
+        let changed = super::shared::changed(plan);
+        let (namespace, name, findings) = (plan.namespace.clone(), plan.name.clone(), coexistence.findings.clone());
+        Reported { catalog, text, document, html, release, files, told, namespace, name, changed, findings }
     }
 
     /// Prints all plans in their order.

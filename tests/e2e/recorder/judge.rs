@@ -23,6 +23,8 @@ pub(crate) struct Release {
     pub(crate) image: String,
     /// Each step's `traffic`, as the plan has it: `weight` or `matches`, or null.
     pub(crate) steps: Vec<Value>,
+    /// Whether other releases go through the same entries: only requests that a version of this one answers are judged.
+    pub(crate) has_neighbours: bool,
 }
 
 impl Release {
@@ -35,7 +37,15 @@ impl Release {
         let image = &spec["objects"][target.unwrap_or_default()]["spec"]["template"]["spec"]["containers"][0]["image"];
         let steps = spec["steps"].as_array().into_iter().flatten().map(|step| step["traffic"].clone());
         let id = spec["release"].as_str().map(str::to_owned);
-        Self { id, image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect() }
+        Self { id, image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect(), has_neighbours: false }
+    }
+
+    /// Whether a version of the released workload ever answers the request.
+    fn is_concerned(&self, moments: &[Moment], key: &(String, Request)) -> bool {
+        let repository = |image: &str| image.rsplit_once(':').map_or(image, |(repository, _)| repository).to_owned();
+        let own = repository(&self.image);
+        let shares = moments.iter().filter_map(|moment| moment.traffic.get(key)?.as_ref());
+        !self.has_neighbours || shares.flat_map(|share| share.versions.keys()).any(|image| repository(image) == own)
     }
 
     /// One request for each match of any step.
@@ -53,12 +63,10 @@ impl Release {
         if traffic.is_null() {
             return None;
         }
-        if let Some(weight) = traffic["weight"].as_f64() {
-            return Some(weight / 100.0);
-        }
         let matches = traffic["matches"].as_array().into_iter().flatten();
         let is_meant = matches.filter_map(Request::matching).any(|meant| meant == *request);
-        Some(if is_meant { 1.0 } else { 0.0 })
+        let others = traffic["weight"].as_f64().unwrap_or(0.0) / 100.0;
+        Some(if is_meant { 1.0 } else { others })
     }
 }
 
@@ -67,6 +75,7 @@ pub(crate) fn judge(release: &Release, moments: &[Moment]) -> Vec<String> {
     let mut keys: Vec<&(String, Request)> = moments.iter().flat_map(|moment| moment.traffic.keys()).collect();
     keys.sort();
     keys.dedup();
+    keys.retain(|key| release.is_concerned(moments, key));
     keys.into_iter().flat_map(|key| faults(release, moments, key)).collect()
 }
 

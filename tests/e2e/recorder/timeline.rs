@@ -167,8 +167,9 @@ fn phase_of(view: &View, release: Option<&str>) -> Option<Phase> {
     if let Some(mark) = view.get("ConfigMap", MARK) {
         return mark["data"]["phase"].as_str().and_then(Phase::from_text);
     }
-    let mut plans = view.all("RolloutPlan").map(|(_, plan)| plan);
-    let status = &plans.next()?["status"];
+    let plans = || view.all("RolloutPlan").map(|(_, plan)| plan);
+    let own = release.and_then(|release| plans().find(|plan| plan["spec"]["release"] == release));
+    let status = &own.or_else(|| plans().next())?["status"];
     let phase = from_status(status);
     // Git went back to what ran before: a success, but not of the release that is recorded.
     let is_another = release.is_some_and(|release| status["release"] != release);

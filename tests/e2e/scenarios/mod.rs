@@ -1,13 +1,17 @@
 //! Every scenario, by name. One file a theme; a scenario is a function of its world.
 
 mod abort;
+mod approvals;
+mod bad_plans;
 mod crash;
 mod endings;
 mod engines;
+mod jumps;
 mod neighbours;
 mod people;
 mod played;
 mod sequences;
+mod sharing;
 mod success;
 mod trouble;
 
@@ -29,12 +33,16 @@ pub(crate) struct Scenario {
 /// Returns all scenarios, in the order in which they start: the long ones first.
 pub(crate) fn all() -> Vec<Scenario> {
     [
+        jumps::SCENARIOS,
+        approvals::SCENARIOS,
+        bad_plans::SCENARIOS,
         crash::SCENARIOS,
         success::SCENARIOS,
         abort::SCENARIOS,
         people::SCENARIOS,
         trouble::SCENARIOS,
         neighbours::SCENARIOS,
+        sharing::SCENARIOS,
         sequences::SCENARIOS,
         endings::SCENARIOS,
         engines::SCENARIOS,
@@ -71,6 +79,20 @@ fn labelled(text: &str, sort: &str) -> String {
 /// Adds a map to the pod template's metadata.
 fn in_template(text: &str, field: &str, entry: &str) -> String {
     text.replace(LABELS, &format!("    metadata:\n      {field}:\n        {entry}\n      labels:\n"))
+}
+
+/// Other steps for the Rollout of an example, with a second of grace.
+fn with_steps(file: &str, text: &str, steps: &str) -> String {
+    if !file.ends_with("rollout.yaml") {
+        return text.to_owned();
+    }
+    let (start, rest) = text.split_once("      steps:\n").expect("a Rollout has steps");
+    let (_, routing) = rest.split_once("      trafficRoutings:\n").expect("the examples route traffic");
+    let routing = match routing.split_once("gracePeriodSeconds: 5") {
+        Some((before, after)) => format!("{before}gracePeriodSeconds: 1{after}"),
+        None => routing.replacen("      - service: ", "      - gracePeriodSeconds: 1\n        service: ", 1),
+    };
+    format!("{start}      steps:\n{steps}      trafficRoutings:\n{routing}")
 }
 
 /// How the metadata of a pod template begins in the examples.

@@ -161,22 +161,45 @@ fn unknown_version(world: &mut World<'_>) -> Result<(), String> {
     running.assert_untouched()
 }
 
-/// OpenKruise's own manager is there: the agent holds, and goes on when that is gone.
+/// OpenKruise's own manager is installed, or runs: the agent holds, and goes on when that is gone.
 fn another_controller(world: &mut World<'_>) -> Result<(), String> {
     let mut running = prepare(world, "own-script", |_, _, text| text)?;
     let name = "kruise-rollout-mutating-webhook-configuration";
-    running.world.cluster.create(&json!({
+    let cluster = &running.world.cluster;
+    cluster.create(&json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": name}, "webhooks": [],
     }))?;
+    cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kruise-rollout"}}))?;
+    let lease = |holder: &str| {
+        let now = jiff::Timestamp::now();
+        json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "71ddec2c.kruise.io", "namespace": "kruise-rollout"},
+            "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": format!("{now:.6}")},
+        })
+    };
+    cluster.apply(&lease("manager-1"))?;
     running.agent.start()?;
     running.apply_plan()?;
-    let held = running.wait("the hold", |status| status["phase"] == "Holding" && status["cursor"]["hold"]["cause"] == "OtherController");
-    let untouched = running.assert_untouched();
+    let mut held = || {
+        running.wait("the hold", |status| status["cursor"]["hold"]["message"].as_str().is_some_and(|said| said.contains(name)))?;
+        running.world.cluster.delete(At { kind: "MutatingWebhookConfiguration", namespace: "", name }, "Background")?;
+        // Its webhooks are gone and it still runs.
+        let status = running.wait("the other hold", |status| {
+            status["cursor"]["hold"]["message"].as_str().is_some_and(|said| said.contains("`manager-1`"))
+        })?;
+        if status["phase"] != "Holding" || status["cursor"]["hold"]["cause"] != "OtherController" {
+            return Err(format!("it does not hold: {status:#}"));
+        }
+        running.wait_event("OtherController", "`manager-1` holds the Lease")?;
+        running.assert_untouched()
+    };
+    let held = held();
+    // A manager that stops gives its lease back. Other scenarios must not meet it.
     running.world.cluster.delete(At { kind: "MutatingWebhookConfiguration", namespace: "", name }, "Background")?;
+    running.world.cluster.apply(&lease(""))?;
     held?;
-    untouched?;
     // Nothing tells the agent; it looks again by itself.
-    running.wait_long("the release to begin", PATIENCE * 2, |status| status["cursor"]["part"] != "check")?;
+    running.wait_long("the release to begin", Duration::from_secs(20), |status| status["cursor"]["part"] != "check")?;
     running.approve_to_the_end()?;
     running.assert_succeeded()?;
     running.assert_no_fault()
