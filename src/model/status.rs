@@ -16,8 +16,8 @@ use super::ObjectKey;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlanStatus {
-    /// The generation of the plan's object that was looked at last.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The generation of the plan's object that was looked at last. The cluster says -1 before there is one.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "looked_at")]
     pub observed_generation: Option<i64>,
     /// The digest of the plan that is run; at rest, of the one that was looked at last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -408,6 +408,11 @@ impl Suspended {
     }
 }
 
+/// The definition's -1 is nobody's generation.
+fn looked_at<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    Ok(Option::<i64>::deserialize(deserializer)?.filter(|generation| *generation >= 0))
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -439,6 +444,12 @@ mod tests {
         assert_eq!(status.last.as_ref().map(|last| last.outcome), Some(Outcome::Superseded));
         assert!(matches!(&status.cursor, Some(Cursor { part: Part::Gate, step: 2, written: false, .. })));
         assert_eq!(serde_json::to_value(&status).expect("a value"), value);
+    }
+
+    #[test]
+    fn what_the_cluster_says_before_there_is_a_status_is_no_status() {
+        let status: PlanStatus = serde_json::from_value(json!({"observedGeneration": -1})).expect("a status");
+        assert_eq!(status, PlanStatus::default());
     }
 
     #[test]

@@ -39,14 +39,18 @@ pub(super) fn rollout_plan() -> Value {
 }
 
 /// The status is the agent's own: the fields that people and tools read are described, the others stay as they are.
+///
+/// A plan that no agent has looked at has a generation observed that it never has: tools that find no status at all would
+/// take it for a finished one, or could not evaluate their expressions.
 fn status() -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
     json!({
         "type": "object",
         "description": "Where the release stands. Written by the agent only.",
+        "default": {"observedGeneration": -1},
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {
-            "observedGeneration": {"type": "integer", "format": "int64", "description": "The generation of the plan that the rest is about."},
+            "observedGeneration": {"type": "integer", "format": "int64", "description": "The generation of the plan that the rest is about; -1 before the agent has looked at it."},
             "digest": text("The digest of the plan that is being run, or was run last."),
             "release": text("The release that is being run, or was run last."),
             "phase": text("Holding, Running, Gated, Paused, Finishing, Aborting, Succeeded, Aborted, Bypassed, Stalled or Preview."),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::cluster::At;
+use crate::image;
 use crate::process::{self, Process, Program};
 use crate::world::{World, program};
 
@@ -57,15 +58,20 @@ impl Agent {
     /// Starts it.
     pub(crate) fn start(&mut self) -> Result<(), String> {
         let flag = |name: &str, value: &str| OsString::from(format!("--{name}={value}"));
-        let arguments = vec![
+        let mut arguments = vec![
             OsString::from("agent"),
-            flag("kubeconfig", &self.kubeconfig.display().to_string()),
             flag("namespaces", &self.namespace),
             flag("lease-namespace", &self.home),
             flag("listen", "127.0.0.1:0"),
             flag("log", "rollout=debug"),
         ];
-        let program = program();
+        let mut program = program();
+        if let Some(image) = image::program() {
+            let root = self.log.with_extension("root");
+            (program, arguments) = image::command(&image, &root, &self.kubeconfig, &arguments)?;
+        } else {
+            arguments.push(flag("kubeconfig", &self.kubeconfig.display().to_string()));
+        }
         self.process = Some(process::start(Program { file: &program, arguments, log: self.log.clone() })?);
         Ok(())
     }

@@ -14,6 +14,8 @@ mod cluster;
 mod control_plane;
 mod engine;
 mod gateway;
+mod image;
+mod plans;
 mod player;
 mod process;
 mod proxy;

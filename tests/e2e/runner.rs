@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::control_plane::{ControlPlane, Definitions};
+use crate::plans;
 use crate::scenarios::{self, Scenario};
 use crate::world::{World, program};
 
@@ -137,6 +138,7 @@ fn side_by_side(plane: &ControlPlane, folder: &Path, scenarios: Vec<Scenario>, j
 
 fn attempt(plane: &ControlPlane, folder: &Path, scenario: &Scenario) -> Result<(), String> {
     let mut world = World::new(plane, folder, scenario.name)?;
+    let kept = plans::follow(&world)?;
     let result = panic::catch_unwind(AssertUnwindSafe(|| (scenario.run)(&mut world)));
     let result = result.unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<String>().cloned().or_else(|| cause.downcast_ref::<&str>().map(|text| (*text).to_owned()));
@@ -145,6 +147,7 @@ fn attempt(plane: &ControlPlane, folder: &Path, scenario: &Scenario) -> Result<(
     if result.is_err() {
         world.note_timeline();
     }
+    let result = result.and_then(|()| kept.map_or(Ok(()), |kept| kept.keep(scenario.name)));
     // The next ones need the room.
     for ending in ["", "-agent", "-bare", "-bare-agent"] {
         let name = format!("{}{ending}", scenario.name);

@@ -1,4 +1,4 @@
-//! Watches one namespace for the recorder: every change of every object that decides about traffic.
+//! Watches one namespace: every change of every object that decides about traffic for the recorder, or of any other kinds.
 
 use std::path::Path;
 use std::pin::pin;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::cluster::{client, folder_of, runtime};
 use crate::recorder::Event;
 
-/// What is watched.
+/// What the recorder watches.
 const KINDS: &[&str] = &[
     "ConfigMap",
     "Deployment",
@@ -44,8 +44,13 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching; returns once the present state is known.
+    /// Starts watching what the recorder needs; returns once the present state is known.
     pub(crate) fn start(kubeconfig: &Path, namespace: &str) -> Result<Self, String> {
+        Self::of(KINDS, kubeconfig, namespace)
+    }
+
+    /// The same, of some kinds.
+    pub(crate) fn of(watched: &'static [&'static str], kubeconfig: &Path, namespace: &str) -> Result<Self, String> {
         let events = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, listed) = channel();
@@ -57,7 +62,7 @@ impl Watcher {
                 runtime.block_on(async {
                     let Ok(client) = client(&kubeconfig).await else { return };
                     let begin = Instant::now();
-                    let kinds = KINDS.iter().map(|kind| follow(&client, kind, &namespace, &events, begin, ready.clone()));
+                    let kinds = watched.iter().map(|kind| follow(&client, kind, &namespace, &events, begin, ready.clone()));
                     let all = futures::future::join_all(kinds);
                     let ended = async {
                         while !stop.load(Ordering::Relaxed) {
@@ -69,7 +74,7 @@ impl Watcher {
             }
         });
         let mut start = 0;
-        for _ in KINDS {
+        for _ in watched {
             let revision = listed
                 .recv_timeout(Duration::from_secs(30))
                 .map_err(|_| "the recorder could not list everything within 30 s".to_owned())?;

@@ -1,4 +1,5 @@
-//! The health script for Argo CD, on statuses as the agent records them.
+//! The health script for Argo CD, on statuses as the agent records them. `tests/health` runs it, and the expressions for Flux,
+//! in what the engines run them in.
 
 use serde_json::{Value, json};
 
@@ -37,6 +38,7 @@ fn every_phase_of_a_plan_has_a_health() {
 #[test]
 fn a_plan_that_no_agent_has_looked_at_is_progressing() {
     assert_eq!(health(Value::Null).0, "Progressing");
+    assert_eq!(health(json!({"observedGeneration": -1})).0, "Progressing", "so the definition has it");
     assert_eq!(health(json!({"phase": "Succeeded", "observedGeneration": 3})).0, "Progressing", "that was about an older plan");
 }
 

@@ -109,6 +109,10 @@ impl Store {
         if collection.ends_with("/rolloutplans") || collection.ends_with("/rollouts") {
             object.as_object_mut().unwrap().remove("status");
         }
+        if collection.ends_with("/rolloutplans") {
+            // The definition's default.
+            object["status"] = json!({"observedGeneration": -1});
+        }
         object["metadata"]["uid"] = json!(format!("uid-{}", self.version + 1));
         object["metadata"]["generation"] = json!(1);
         object["metadata"]["managedFields"] = json!([{"manager": manager, "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:spec": {}}}]);
