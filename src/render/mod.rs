@@ -20,6 +20,7 @@ pub mod script_input;
 mod scripts;
 mod selector;
 mod service;
+mod service_ports;
 mod steps;
 mod traffic;
 mod versions;

@@ -6,7 +6,7 @@ use super::gateways::{self, At};
 use super::order::{self, State};
 use super::traffic::Routed;
 use super::workload::deployment;
-use super::{Scripts, autoscaler, refusal, service, steps};
+use super::{Scripts, autoscaler, refusal, service, service_ports, steps};
 use crate::model::{Catalog, Finding, Originals, Plan, PlanSpec, Reference, Role, Rollout, Severity, Source, Style, VersionKey};
 
 /// All that one plan is rendered from.
@@ -91,6 +91,9 @@ fn render(
     let release = baseline::release_digest(draft.before(workload), &draft.head(workload));
     if is_at_once {
         findings.push(without_change(workload));
+    } else if release.is_some() {
+        findings.extend(deployment::takeover(workload, rollout.steps.last().map(|step| step.replicas), total));
+        findings.extend(inputs.head.service.iter().flat_map(|service| service_ports::moved(&draft, service, workload)));
     }
     let routing = rollout.routing.as_ref();
     let service = service::states(&mut draft, inputs.head.service.as_deref(), workload, findings);

@@ -111,18 +111,18 @@ fn both(draft: &Draft<'_>, source: &Source, workload: &Source, findings: &mut Ve
         );
         return None;
     };
+    let selector: Vec<String> = both.iter().map(|(key, value)| format!("{key}: {}", plain(value))).collect();
+    let while_it_lasts =
+        format!("while the new version takes over, Service `{}` selects `{}`", source.manifest.name(), selector.join(", "));
     let is_foreign = |labels: &Labels| selects(&both, labels) && !selects(&before, labels) && !selects(&after, labels);
     if let Some(foreign) =
         draft.workloads_beside(workload).find(|other| other.manifest.at(POD_LABELS).and_then(Value::as_object).is_some_and(is_foreign))
     {
-        let selector: Vec<String> = both.iter().map(|(key, value)| format!("{key}: {}", plain(value))).collect();
-        let message = format!(
-            "while the new version takes over, Service `{}` selects `{}`, and with it the pods of {}",
-            source.manifest.name(),
-            selector.join(", "),
-            foreign.object
-        );
+        let message = format!("{while_it_lasts}, and with it the pods of {}", foreign.object);
         findings.push(finding("service-selects-others", message).help(help));
+    } else if both != before && both != after {
+        let note = Finding::note("service-selector-between", while_it_lasts);
+        findings.push(note.at(&source.path, source.places.at(PATH)).about(&source.object));
     }
     Some(both)
 }

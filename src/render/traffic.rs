@@ -7,7 +7,7 @@ use super::pointers::{matching, put};
 use super::script_input::{ingress_input, insert_pod_metadata, script_input};
 use super::{Scripts, capability, result};
 use crate::lua::{Script, beyond_lua51};
-use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Position, ScriptOrigin, Source, Step};
+use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Position, Role, ScriptOrigin, Source, Step, Weight};
 
 /// A traffic object of a release.
 pub(super) struct Routed<'a> {
@@ -81,7 +81,7 @@ pub(super) fn states(
                 let mut problems: Vec<Problem> =
                     result::problems(routed.gateway, &starting_point, &rewritten).into_iter().map(Problem::of_the_script).collect();
                 let asks_for_change = step.traffic.weight.is_some_and(|weight| weight.percent() > 0) || !step.traffic.matches.is_empty();
-                if asks_for_change && rewritten == starting_point && routed.gateway.role == crate::model::Role::Route {
+                if asks_for_change && rewritten == starting_point && routed.gateway.role == Role::Route {
                     problems.push(Problem {
                         message: format!("the script changes nothing: no rule leads to Service `{}`", names.stable),
                         help: format!("name the Service that {} leads to in `trafficRoutings[].service`", routed.source.object),
@@ -111,11 +111,27 @@ pub(super) fn states(
             }
         }
     }
+    if routed.gateway.script.origin != ScriptOrigin::Shipped && routed.gateway.role == Role::Route {
+        findings.extend(indifferent(steps, &states).map(|(numbers, weights)| {
+            let name = &routed.gateway.script.name;
+            let message = format!("{}: the script gives the same for {} and {} (script `{name}`)", named(&numbers), weights[0], weights[1]);
+            let finding = Finding::warning("script-result", message).at(&place.path, place.position).about(&routed.source.object);
+            finding.help("the weight is `obj.canaryWeight`, and for an Ingress the text `obj.weight`")
+        }));
+    }
     findings.extend(told.into_iter().map(|(problem, numbers)| {
         let message = format!("{}: {} (script `{}`)", named(&numbers), problem.message, routed.gateway.script.name);
         failure("script-result", message).help(problem.help)
     }));
     states
+}
+
+/// Two steps of different shares, and those, for which the script gave the same.
+fn indifferent(steps: &[Step], states: &[Option<Value>]) -> Option<([usize; 2], [Weight; 2])> {
+    let shares = steps.iter().zip(states).enumerate().filter(|(_, (step, _))| step.traffic.matches.is_empty());
+    let shares: Vec<_> = shares.filter_map(|(index, (step, state))| Some((index + 1, step.traffic.weight?, state.as_ref()?))).collect();
+    let pairs = shares.windows(2).filter_map(|pair| <&[_; 2]>::try_from(pair).ok());
+    pairs.into_iter().find_map(|[one, other]| (one.1 != other.1 && one.2 == other.2).then_some(([one.0, other.0], [one.1, other.1])))
 }
 
 /// What is wrong with what a script gave.

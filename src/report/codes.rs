@@ -83,6 +83,10 @@ pub const CODES: &[(&str, &str)] = &[
         "An engine writes what a plan changes as soon as the change is merged.\n\nThe release would be out before its first step, or every step would be taken back. Merge the plan's `flux.txt` or `argocd.txt` into the engine's object. In Argo CD `managedFieldsManagers` holds only while the agent owns a field.",
     ),
     (
+        "environment-empty",
+        "An environment of `.rollout.yaml` has a folder in which nothing is.\n\nIts Rollouts would be overlooked: most often the path is written wrongly. Paths are relative to the root of the repository.",
+    ),
+    (
         "failure-threshold-unused",
         "The Rollout would tolerate pods that are not ready, and the agent does not.\n\nA step is reached when all of its pods are ready: nobody is sent to pods that may not come. With `rollout.dev/step-deadline` a step that never gets there holds or aborts.",
     ),
@@ -264,6 +268,14 @@ pub const CODES: &[(&str, &str)] = &[
         "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",
     ),
     (
+        "service-port-moves",
+        "A port of the Service leads to another port of the pods, and the old pods do not name that.\n\nOnly the selector of a Service is part of a release: its ports are written as soon as the change is merged, while all pods are old. A Service that leads by name reaches every pod where it listens: give the port a name in the pod template, let that out, and then write the name as `targetPort`. Where the old pods listen there without saying so, this can be passed over.",
+    ),
+    (
+        "service-selector-between",
+        "The Service selects by other labels after the release, and by others again on the way there.\n\nWhile the stable workload takes the new version over, old and new pods have to be reached. The labels that both have are what the Service selects by meanwhile; no file shows it but the plan.",
+    ),
+    (
         "service-selector-leaps",
         "The Service selects by other labels after the release, and no label is common to the pods of both versions.\n\nWhile the stable workload takes the new version over, the Service has to select old and new pods. A selector cannot say \"either\", so this needs a label that both have. Give the new pods the labels in one change, and let the Service select by them in the next.",
     ),
@@ -335,6 +347,14 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "workload-new",
         "The workload is not in the base.\n\nIt is created at once, in full: there is no old version that a step could keep. The next change of its pod template is a release. After a rename, the workload of the old name is nobody's any more: take it away when its traffic has moved.",
+    ),
+    (
+        "workload-paused",
+        "The Deployment is paused, and its pods would never change.\n\nAt the end of a release the Deployment takes the new version over. A paused one does not, and the agent waits for it.",
+    ),
+    (
+        "workload-recreates",
+        "The Deployment takes all its pods away before it makes new ones.\n\nAt the end of a release that leaves only the pods of the last step, which get every request meanwhile. A last step with all pods carries that, and so does the strategy `RollingUpdate`.",
     ),
     (
         "workload-reference",

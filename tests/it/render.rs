@@ -265,6 +265,71 @@ fn a_workload_that_the_base_does_not_have_is_told() {
     assert_eq!(codes(&base, &head), (true, vec!["workload-new"]));
 }
 
+/// The release's objects with another value in one of them.
+fn with(image: &str, object: &str, pointer: &str, value: Value) -> Originals {
+    let mut originals = originals(image, &references(), false);
+    let place = if object == "Service" { &mut originals.service } else { &mut originals.workload };
+    let mut changed = place.as_ref().expect("an object").manifest.value().clone();
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    changed.pointer_mut(parent).expect("a parent")[key] = value;
+    *place = Some(source(changed));
+    originals
+}
+
+#[test]
+fn a_port_that_moves_away_from_the_old_pods_is_told_of() {
+    let port = |image: &str, target: Value| with(image, "Service", "/spec/ports", json!([{"port": 80, "targetPort": target}]));
+    let case = |from: Value, to: Value| codes(&port("shop:1", from), &port("shop:2", to)).1;
+    assert_eq!(case(json!(8080), json!(9090)), ["service-port-moves"]);
+    assert_eq!(case(json!(8080), json!("http")), ["service-port-moves"]);
+    assert_eq!(case(json!(null), json!(80)), Vec::<&str>::new());
+    assert_eq!(case(json!("http"), json!("http")), Vec::<&str>::new());
+    let mut old = port("shop:1", json!(8080));
+    let mut workload = old.workload.expect("a workload").manifest.value().clone();
+    workload["spec"]["template"]["spec"]["containers"][0]["ports"] = json!([{"name": "http", "containerPort": 9090}]);
+    old.workload = Some(source(workload));
+    for target in [json!(9090), json!("http")] {
+        assert_eq!(codes(&old, &port("shop:2", target)).1, Vec::<&str>::new(), "the old pods listen there");
+    }
+    let preview = codes(&port("shop:1", json!(8080)), &port("shop:1", json!(9090)));
+    assert_eq!(preview.1, Vec::<&str>::new(), "no release");
+}
+
+#[test]
+fn a_deployment_that_does_not_take_over_as_expected_is_told_of() {
+    let base = originals("shop:1", &references(), false);
+    let case = |pointer: &str, value: Value| codes(&base, &with("shop:2", "Deployment", pointer, value)).1;
+    assert_eq!(case("/spec/paused", json!(true)), ["workload-paused"]);
+    assert_eq!(case("/spec/strategy", json!({"type": "Recreate"})), ["workload-recreates"]);
+    assert_eq!(case("/spec/strategy", json!({"type": "RollingUpdate"})), Vec::<&str>::new());
+    let whole = rollout(vec![step(Replicas::Percent(100), Some(100), false, Pause::Approval)], references(), 0, false);
+    let head = with("shop:2", "Deployment", "/spec/strategy", json!({"type": "Recreate"}));
+    let (catalog, scripts) = (catalog(), Scripts::default());
+    let inputs = Inputs { rollout: &whole, catalog: &catalog, head: &head, base: Some(&base), previous: None, scripts: &scripts };
+    assert_eq!(render::plan(&inputs).expect("a plan").findings, []);
+}
+
+#[test]
+fn a_script_of_the_user_that_does_not_see_the_weight_is_told_of() {
+    let case = |weights: [u8; 2], text: &str| {
+        let mut catalog = catalog();
+        let mut own = gateway("example.io/Route", text, Role::Route, None);
+        own.1.script.origin = ScriptOrigin::ConfigMap("config.yaml".into());
+        catalog.gateways = vec![own];
+        let steps = weights.map(|weight| step(Replicas::Count(1), Some(weight), false, Pause::Approval));
+        let rollout = rollout(steps.to_vec(), references()[..1].to_vec(), 0, false);
+        let head = originals("shop:2", &references()[..1], false);
+        let scripts = Scripts::default();
+        let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: None, previous: None, scripts: &scripts };
+        let findings = render::plan(&inputs).expect("a plan").findings;
+        findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
+    };
+    let slip = "table.insert(obj.data.spec.rules, { to = obj.canaryService, weight = obj.canaryWieght }) return obj.data";
+    assert_eq!(case([10, 50], slip), ["steps 1 and 2: the script gives the same for 10% and 50% (script `example.io/Route`)"]);
+    assert_eq!(case([10, 10], slip), Vec::<String>::new());
+    assert_eq!(case([10, 50], ROUTE), Vec::<String>::new());
+}
+
 #[test]
 fn a_plan_rendered_again_keeps_its_baseline_and_its_bytes() {
     let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);

@@ -165,6 +165,18 @@ fn a_selector_that_changes_is_part_of_the_release_where_subsets_tell_the_version
     assert!(plan.spec.steps[0].state.iter().any(|version| version.to_string() == "Service/shop@1"), "{:?}", plan.spec.steps[0].state);
 }
 
+#[test]
+fn a_selector_that_stands_in_no_file_is_told_of() {
+    let colored = |color| Labels::from([("app", "shop"), ("color", color)]);
+    let objects = |image, color| changed(originals(image, &references(), false), &colored(color), &colored(color));
+    let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
+    let (base, head, catalog, scripts) = (objects("shop:1", "blue"), objects("shop:2", "green"), catalog(), Scripts::default());
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: Some(&base), previous: None, scripts: &scripts };
+    let findings = render::plan(&inputs).expect("a plan").findings;
+    let said: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str())).collect();
+    assert_eq!(said, [("service-selector-between", "while the new version takes over, Service `shop` selects `app: shop`")]);
+}
+
 fn refusals(base: &Originals, head: &Originals, beside: Vec<Value>) -> Vec<String> {
     let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
     let mut catalog = catalog();

@@ -37,6 +37,31 @@ pub(in crate::render) fn changed_selector(source: &Source, before: &Value) -> Op
     Some(finding.help("keep the selector and the labels that it names, or release a Deployment of another name"))
 }
 
+/// What to say where the stable Deployment does not take the new version over as the end of a release expects, after a last step
+/// with `replicas` of `total` pods.
+pub(in crate::render) fn takeover(source: &Source, replicas: Option<Replicas>, total: Option<u32>) -> Option<Finding> {
+    let finding =
+        |code, pointer, message: String| Finding::warning(code, message).at(&source.path, source.places.at(pointer)).about(&source.object);
+    if source.manifest.at("/spec/paused") == Some(&Value::Bool(true)) {
+        let message = format!("{} is paused: it never takes the new version over, and the release has no end", source.object);
+        return Some(finding("workload-paused", "/spec/paused", message).help("take `paused` away: the steps are what holds a release"));
+    }
+    let replicas = replicas?;
+    let has_all = match total {
+        Some(total) => replicas.of(total) >= total,
+        None => replicas == Replicas::Percent(100),
+    };
+    if has_all || source.manifest.at("/spec/strategy/type") != Some(&Value::from("Recreate")) {
+        return None;
+    }
+    let message = format!(
+        "at the end all old pods of {} go before a new one comes, and those of the last step ({replicas}) get every request",
+        source.object
+    );
+    let help = "let the last step have all pods, `replicas: 100%`, or use `strategy: {type: RollingUpdate}`";
+    Some(finding("workload-recreates", "/spec/strategy", message).help(help))
+}
+
 /// Adds the second Deployment as a step has it.
 pub(in crate::render) fn add_canary(draft: &mut Draft<'_>, head: &Manifest, wanted: Replicas, total: Option<u32>) -> VersionKey {
     let rollout = draft.rollout;
