@@ -78,10 +78,27 @@ pub fn is_inside(path: &str, folder: &str) -> bool {
 
 /// What `.rollout.yaml` at the root of `files` says; without it the one unnamed environment.
 pub fn read(files: &Files) -> (Config, Vec<Finding>) {
-    match files.get(NAME) {
-        Some(bytes) => from_bytes(bytes),
-        None => (Config::default(), Vec::new()),
+    let Some(bytes) = files.get(NAME) else { return (Config::default(), Vec::new()) };
+    let (config, mut findings) = from_bytes(bytes);
+    if findings.is_empty() {
+        findings = empty(&config, bytes, files);
     }
+    (config, findings)
+}
+
+/// A finding for each environment in whose folder there is nothing: most often its path is written wrongly.
+fn empty(config: &Config, bytes: &[u8], files: &Files) -> Vec<Finding> {
+    let is_empty = |environment: &Environment| !files.iter().any(|(path, _)| is_inside(path, &environment.path));
+    let document = std::str::from_utf8(bytes).ok().and_then(|text| yaml::split(text).ok()).and_then(|raw| yaml::read(raw.first()?).ok()?);
+    let place = |index: usize| {
+        let start = Position { line: 1, column: 1 };
+        document.as_ref().map_or(start, |document| document.places.at(&format!("/environments/{index}/path")))
+    };
+    let finding = |(index, environment): (usize, &Environment)| {
+        let message = format!("nothing is in `{}`, the folder of the environment `{}`", environment.path, environment.name);
+        Finding::warning("environment-empty", message).at(NAME, place(index)).help("write its folder, relative to the root")
+    };
+    config.environments.iter().enumerate().filter(|(_, environment)| is_empty(environment)).map(finding).collect()
 }
 
 /// What the bytes of a `.rollout.yaml` say.
@@ -252,7 +269,8 @@ fn listed(fields: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Build, Chart, Config, Environment, from_bytes};
+    use super::{Build, Chart, Config, Environment, from_bytes, read};
+    use crate::files::Files;
 
     #[track_caller]
     fn case(text: &str, expected: &[&str]) {
@@ -284,6 +302,20 @@ mod tests {
         assert_eq!(config.environment_of("deploy/test/a.yaml"), Some(1));
         assert_eq!(config.environment_of("deploy/testing/a.yaml"), None);
         assert!(config.is_output("plans/test/shop/plan.yaml"));
+    }
+
+    #[test]
+    fn a_folder_without_files_is_told_of() {
+        let text = "environments:\n- {name: prod, path: deploy/prod}\n- {name: test, path: deploy/tset}\n";
+        let mut files = Files::default();
+        files.insert(".rollout.yaml", text.as_bytes());
+        files.insert("deploy/prod/shop.yaml", *b"a: 1");
+        files.insert("deploy/test/shop.yaml", *b"a: 1");
+        let (config, findings) = read(&files);
+        assert_eq!(config.environments.len(), 2);
+        let said: Vec<_> =
+            findings.iter().map(|finding| (finding.place.as_ref().unwrap().position.line, finding.message.as_str())).collect();
+        assert_eq!(said, [(3, "nothing is in `deploy/tset`, the folder of the environment `test`")]);
     }
 
     #[test]
