@@ -339,7 +339,11 @@ impl Before<'_> {
             None => base.clone(),
         };
         if base.is_none() && held.is_none() {
-            findings.push(no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched", git.likely_base()?));
+            let finding = no_base("neither `origin/HEAD`, `origin/main` nor `origin/master` was fetched", git.likely_base()?);
+            findings.push(match git.fetching_branches() {
+                Some(command) => finding.help(format!("fetch the branches, `{command}`, or say what to compare with: `--base REVISION`")),
+                None => finding,
+            });
         }
         let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
         let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?.unwrap_or_default();

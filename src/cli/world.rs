@@ -68,10 +68,16 @@ impl<W> UntilClosed<W> {
                 *self = Self::Closed;
                 Ok(instead)
             }
-            other => other,
+            // The kind stays: who writes tries again when it was interrupted.
+            other => other.map_err(|source| io::Error::new(source.kind(), Unwritable(source))),
         }
     }
 }
+
+/// A stream took no more.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the answer")]
+struct Unwritable(#[source] io::Error);
 
 impl<W: Write> Write for UntilClosed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -124,6 +130,6 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error() {
         let mut stream = UntilClosed::Open(Gone(io::ErrorKind::StorageFull));
-        assert!(stream.write_all(b"more").is_err());
+        assert_eq!(stream.write_all(b"more").unwrap_err().to_string(), "cannot write the answer");
     }
 }

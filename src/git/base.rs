@@ -73,6 +73,13 @@ impl Repository {
         Ok(local.map(|(name, tip)| if tip == head { "HEAD" } else { name }))
     }
 
+    /// Returns the command that fetches the branches of the origin. None: the repository knows no origin.
+    pub fn fetching_branches(&self) -> Option<String> {
+        self.git.find_remote("origin").ok()?;
+        let depth = if self.git.is_shallow() { "--unshallow " } else { "" };
+        Some(format!("git fetch {depth}origin '+refs/heads/*:refs/remotes/origin/*'"))
+    }
+
     fn named(&self, revision: &str) -> Result<Base, GitError> {
         if let Ok(commit) = self.git.revparse_single(revision).and_then(|object| object.peel_to_commit()) {
             return Ok(Base { id: commit.id(), name: revision.to_owned() });

@@ -92,6 +92,12 @@ impl Catalog {
         Resolution::Ambiguous(candidates)
     }
 
+    /// What people call a Rollout: `eu:prod/shop`, in the unnamed environment `prod/shop`.
+    pub fn name_of(&self, rollout: &Rollout) -> String {
+        let separator = if self.environment.is_empty() { "" } else { ":" };
+        format!("{}{separator}{}/{}", self.environment, rollout.namespace, rollout.reference.name)
+    }
+
     /// The gateway that serves `reference`: what the user wrote wins over what ships.
     pub fn gateway(&self, reference: &GatewayRef) -> Option<&Gateway> {
         let wanted = reference.script_name();

@@ -31,6 +31,28 @@ fn one_file_alone_says_that_nothing_beside_it_was_read() {
 }
 
 #[test]
+fn one_file_that_cannot_be_read_is_an_error() {
+    let ground = ground();
+    for (text, said) in [("a: [\n", "error[unreadable]: this cannot be read: "), ("\0\u{1}", "error[unreadable]: this cannot be read: ")] {
+        ground.write("one.yaml", text);
+        ground.rollout("", "render one.yaml").exits(1).tells(said);
+        let stream = fs::File::open(ground.path("one.yaml")).unwrap();
+        Said::from(ground.command("", "render -").stdin(stream).output().unwrap()).exits(1).tells(said);
+    }
+    ground.write("one.yaml", "a: 1\n");
+    ground.rollout("", "render one.yaml").exits(0).tells("warning[no-rollouts]: no Rollout was found in 1 file");
+}
+
+#[test]
+fn a_rollout_that_is_not_there_is_answered_with_those_of_every_environment() {
+    let ground = Ground::new();
+    ground.app("eu", "shop", "1");
+    ground.app("us", "shop", "1");
+    ground.write(".rollout.yaml", "environments: [{name: eu, path: eu}, {name: us, path: us}]\n");
+    ground.rollout("", "render --rollout demo/nope").exits(2).tells("there are: eu:demo/shop, us:demo/shop");
+}
+
+#[test]
 fn plans_that_stay_behind_in_the_configured_folder_are_told() {
     let ground = ground();
     ground.rollout("after", "render --base-dir ../before --out").exits(0);
@@ -197,6 +219,7 @@ mod git {
         let origin = format!("file://{}", ground.path("origin"));
         ground.git("", &format!("clone -q --depth=1 --branch=change {origin} shallow"));
         let render = || Said::from(ground.command("shallow", "render").env("GITHUB_BASE_REF", "main").output().unwrap());
+        ground.rollout("shallow", "render").exits(0).tells("`git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'`");
         let fetch = "git fetch --unshallow origin +refs/heads/main:refs/remotes/origin/main";
         render().exits(2).tells(fetch);
         ground.git("shallow", fetch.strip_prefix("git ").unwrap());

@@ -14,8 +14,9 @@ use super::plans::{self, Selection};
 use super::repository::{self, Destination, Question, Repository};
 use super::sources::Sources;
 use super::{Answer, Failure, World, page, progress};
-use crate::model::{Finding, Severity};
+use crate::model::{Finding, Position, Severity};
 use crate::report::{self, count};
+use crate::yaml;
 
 /// Computes the plan of each release: the manifests of every step, against the base of this branch
 ///
@@ -231,8 +232,8 @@ impl Args {
         let mut rollouts = catalogs.iter().flat_map(|catalog| &catalog.rollouts);
         let is_faultless = !repository.head.findings.iter().any(|finding| finding.severity == Severity::Error);
         if is_faultless && !rollouts.any(|rollout| rollout.namespace == *namespace && rollout.reference.name == *name) {
-            let names = catalogs.iter().flat_map(|catalog| &catalog.rollouts).take(10);
-            let names: Vec<_> = names.map(|rollout| format!("{}/{}", rollout.namespace, rollout.reference.name)).collect();
+            let names = catalogs.iter().flat_map(|catalog| catalog.rollouts.iter().map(|rollout| catalog.name_of(rollout))).take(10);
+            let names: Vec<_> = names.collect();
             let known = if names.is_empty() { "none was found".into() } else { format!("there are: {}", names.join(", ")) };
             return Err(format!("no Rollout is called `{namespace}/{name}`; {known}").into());
         }
@@ -256,8 +257,26 @@ fn nothing_found(repository: &Repository) -> Finding {
     if before > 0 {
         return Finding::warning("no-rollouts", format!("no Rollout is left: the base has {before}"));
     }
+    if let Some((path, bytes)) = repository.files.iter().next().filter(|_| repository.is_single)
+        && let Some(unreadable) = unreadable(path, bytes)
+    {
+        return unreadable;
+    }
     let message = format!("no Rollout was found in {}", count(counts.files, "file"));
     Finding::warning("no-rollouts", message).help("name the folder that holds them: `rollout render FOLDER`")
+}
+
+/// Why the only file that was asked for holds nothing, where it is no YAML.
+fn unreadable(path: &str, bytes: &[u8]) -> Option<Finding> {
+    let finding =
+        |position, message: &str| Some(Finding::error("unreadable", format!("this cannot be read: {message}")).at(path, position));
+    let Ok(text) = std::str::from_utf8(bytes) else { return finding(Position { line: 1, column: 1 }, "it is no text") };
+    let documents = match yaml::split(text) {
+        Ok(documents) => documents,
+        Err(error) => return finding(error.position, &error.message),
+    };
+    let error = documents.iter().find_map(|document| yaml::read(document).err())?;
+    finding(error.position, &error.message)
 }
 
 fn rollout_name(text: &str) -> Result<(Option<String>, String, String), String> {
