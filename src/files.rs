@@ -5,19 +5,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Files by path. Paths are relative to a root, use `/`, and never contain `..`.
+/// Files by path. Paths are relative to a root, use `/`, and never contain `..`. A clone is cheap until one of both changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Files(BTreeMap<String, Arc<[u8]>>);
+pub struct Files(Arc<BTreeMap<String, Arc<[u8]>>>);
 
 impl Files {
     /// Adds or replaces a file.
     pub fn insert(&mut self, path: impl Into<String>, bytes: impl Into<Arc<[u8]>>) {
-        self.0.insert(path.into(), bytes.into());
+        Arc::make_mut(&mut self.0).insert(path.into(), bytes.into());
     }
 
     /// Takes a file away.
     pub fn remove(&mut self, path: &str) -> Option<Arc<[u8]>> {
-        self.0.remove(path)
+        Arc::make_mut(&mut self.0).remove(path)
     }
 
     /// A file's bytes.
@@ -43,6 +43,6 @@ impl Files {
 
 impl FromIterator<(String, Arc<[u8]>)> for Files {
     fn from_iter<I: IntoIterator<Item = (String, Arc<[u8]>)>>(files: I) -> Self {
-        Self(files.into_iter().collect())
+        Self(Arc::new(files.into_iter().collect()))
     }
 }

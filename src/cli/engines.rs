@@ -1,9 +1,11 @@
 //! The engines of a repository, asked about each plan.
 
+use std::sync::Arc;
+
 use crate::build::Origins;
 use crate::coexist::{self, Coexistence, Engine, Placed};
 use crate::discover;
-use crate::model::{Catalog, ObjectRef, Plan, Resolution, Source};
+use crate::model::{Catalog, ObjectRef, Plan, Resolution, Source, Stored};
 use crate::tree;
 
 use super::repository::{Base, Repository, joined};
@@ -43,9 +45,9 @@ impl<'a> Engines<'a> {
         let objects: Vec<ObjectRef> = settings.iter().map(coexist::Setting::object).collect();
         let now: Vec<Option<String>> =
             objects.iter().map(|object| resolved(catalog, object, near).map(|source| self.path_of(source))).collect();
-        let then: Vec<Option<(&Source, String)>> = objects
+        let then: Vec<Option<(Arc<Source>, String)>> = objects
             .iter()
-            .map(|object| before.and_then(|before| resolved(before, object, near)).map(|source| (source, self.path_of(source))))
+            .map(|object| before.and_then(|before| resolved(before, object, near)).map(|source| (source.source(), self.path_of(source))))
             .collect();
         let placed: Vec<Placed<'_>> = settings
             .iter()
@@ -54,7 +56,7 @@ impl<'a> Engines<'a> {
             .map(|((setting, now), then)| Placed {
                 setting,
                 path: now.as_deref(),
-                before: then.as_ref().map(|(source, path)| (*source, path.as_str())),
+                before: then.as_ref().map(|(source, path)| (&**source, path.as_str())),
             })
             .collect();
         let plan_path = joined(&self.prefix, &format!("{folder}/plan.yaml"));
@@ -66,12 +68,12 @@ impl<'a> Engines<'a> {
     }
 
     /// The file of an object, from the root of the repository; of a built one what it was built from.
-    fn path_of(&self, source: &Source) -> String {
+    fn path_of(&self, source: &Stored) -> String {
         joined(&self.prefix, self.origins.file_of(&source.path))
     }
 }
 
-fn resolved<'a>(catalog: &'a Catalog, object: &ObjectRef, near: &str) -> Option<&'a Source> {
+fn resolved<'a>(catalog: &'a Catalog, object: &ObjectRef, near: &str) -> Option<&'a Stored> {
     match catalog.resolve(object, near) {
         Resolution::Found(source) => Some(source),
         Resolution::Missing | Resolution::Ambiguous(_) => None,

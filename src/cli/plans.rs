@@ -1,10 +1,12 @@
 //! Renders the Rollouts that were asked for, side by side, and keeps their order.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::check;
 use crate::discover;
-use crate::model::{Catalog, Finding, ObjectRef, Originals, Plan, Rollout, Source};
+use crate::model::{Catalog, Finding, ObjectRef, Originals, Plan, Rollout, Source, Stored};
 use crate::plan;
 use crate::render::{self, Inputs, Rendered, Scripts};
 
@@ -119,12 +121,12 @@ fn one(
 fn is_same_rollout(now: &Catalog, before: &Catalog, rollout: &Rollout) -> bool {
     let reference = &rollout.reference;
     let object = ObjectRef::new(&reference.api_version, &reference.kind, &rollout.namespace, &reference.name);
-    let manifests = |catalog: &'_ Catalog| -> Vec<_> {
+    let all = |catalog: &'_ Catalog| -> Vec<Arc<Stored>> {
         let start = catalog.sources.partition_point(|source| source.object < object);
-        let named = catalog.sources[start..].iter().take_while(|source| source.object == object);
-        named.map(|source| source.manifest.clone()).collect()
+        catalog.sources[start..].iter().take_while(|source| source.object == object).cloned().collect()
     };
-    manifests(now) == manifests(before)
+    let (now, before) = (all(now), all(before));
+    now.len() == before.len() && now.iter().zip(&before).all(|(now, before)| now.is_same_manifest(before))
 }
 
 fn is_same(now: &Originals, before: &Originals) -> bool {

@@ -129,25 +129,13 @@ struct Spot {
     reading: Reading,
     scope: String,
     git: Option<git::Repository>,
+    /// What differs from the base that git knows. None: another base is asked for, or there is none.
+    changes: Option<git::Changes>,
     /// Whether one file was named and no folder.
     is_single: bool,
 }
 
 impl Spot {
-    /// What differs from the base that git knows. None: another base is asked for, or there is none.
-    fn changes(&self, question: Question<'_>, world: &World<'_>) -> Result<Option<git::Changes>, Failure> {
-        let Some(git) = self.git.as_ref().filter(|_| question.base_dir.is_none()) else { return Ok(None) };
-        let target = world.environment.get("GITHUB_BASE_REF").map(String::as_str);
-        let (Some(base), Some(prefix)) = (git.base(question.base, target)?, git.prefix_of(&self.root)) else { return Ok(None) };
-        self.changes_since(git, &base, &prefix).map(Some)
-    }
-
-    fn changes_since(&self, git: &git::Repository, base: &git::Base, prefix: &str) -> Result<git::Changes, Failure> {
-        let read = &self.reading.files;
-        let is_wanted = |path: &str| if self.is_single { read.get(path).is_some() } else { disk::is_read(path) };
-        Ok(git.changes_since(base, prefix, &is_wanted)?)
-    }
-
     /// The Rollouts that the changes concern.
     fn concerned(&self, changes: &git::Changes) -> Asked {
         let now = changes.paths().into_iter().filter_map(|path| self.reading.files.get(path).map(|bytes| (path, &**bytes)));
@@ -158,7 +146,7 @@ impl Spot {
 /// Reads what the question asks for.
 pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repository, Failure> {
     let directory = utf8(&world.directory)?;
-    let spot = spot(question.path, &directory, world)?;
+    let spot = spot(question, &directory, world)?;
     let mut findings = unread(&spot.reading);
     let (mut config, faults) = config::read(&spot.reading.files);
     let is_config_faulty = faults.iter().any(|fault| fault.severity == Severity::Error);
@@ -176,21 +164,13 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let builder = Builder::new(&spot.reading.files, &config, &choice, &spot.root, world);
     findings.extend_from_slice(builder.findings());
     let config = builder.config().clone();
-    let changes = if question.is_changed_only && builder.is_idle() { spot.changes(question, world)? } else { None };
-    let asked = changes.as_ref().map_or_else(Asked::all, |changes| spot.concerned(changes));
+    let changes = spot.changes.as_ref().filter(|_| question.is_changed_only && builder.is_idle());
+    let asked = changes.map_or_else(Asked::all, |changes| spot.concerned(changes));
     let documents = discover::read_asked(builder.files(), &config, asked);
     let head = discover::discover(&documents, &config);
     let files = spot.reading.files.clone();
     let branch = branch(question.destination, spot.git.as_ref())?;
-    let before = Before {
-        question,
-        spot: &spot,
-        changes: changes.as_ref(),
-        documents: &documents,
-        head: &head,
-        builder: &builder,
-        elsewhere: elsewhere.as_deref(),
-    };
+    let before = Before { question, spot: &spot, documents: &documents, head: &head, builder: &builder, elsewhere: elsewhere.as_deref() };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
     if let Some(base) = &base {
         findings.extend(discover::removed(&head, &base.discovery, &documents, &config));
@@ -253,29 +233,49 @@ fn git_folder(git: &git::Repository, root: &Utf8Path, elsewhere: Option<&Utf8Pat
     git.place_of(&elsewhere.map_or_else(|| root.join(output), Utf8Path::to_owned))
 }
 
-fn spot(path: &str, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot, Failure> {
+fn spot(question: Question<'_>, directory: &Utf8Path, world: &mut World<'_>) -> Result<Spot, Failure> {
+    let path = question.path;
     if path == "-" {
         let reading = disk::read_stream(&mut *world.stdin)?;
-        return Ok(Spot { root: directory.to_owned(), reading, scope: String::new(), git: None, is_single: true });
+        return Ok(Spot { root: directory.to_owned(), reading, scope: String::new(), git: None, changes: None, is_single: true });
     }
     let path = normal(&directory.join(path));
-    let reading = disk::read(&path);
     if !path.is_dir() {
-        let reading = reading?;
+        let reading = disk::read(&path)?;
         let root = path.parent().unwrap_or(directory).to_owned();
         let git = git::Repository::discover(&root)?;
-        return Ok(Spot { root, reading, scope: String::new(), git, is_single: true });
+        let is_wanted = |path: &str| reading.files.get(path).is_some();
+        let changes = git.as_ref().map(|git| changes(git, question, &world.environment, &root, &is_wanted)).transpose()?.flatten();
+        return Ok(Spot { root, reading, scope: String::new(), git, changes, is_single: true });
     }
-    let git = git::Repository::discover(&path)?;
+    let mut git = git::Repository::discover(&path)?;
     // The environments are the repository's; a folder of it only says which Rollouts are asked for.
-    if let Some(repository) = &git
-        && let Some(scope) = repository.prefix_of(&path).filter(|scope| !scope.is_empty())
-        && repository.root().join(config::NAME).is_file()
-    {
-        let root = repository.root().to_owned();
-        return Ok(Spot { reading: disk::read(&root)?, root, scope, git, is_single: false });
+    let scoped = git.as_ref().and_then(|repository| {
+        let scope = repository.prefix_of(&path).filter(|scope| !scope.is_empty())?;
+        repository.root().join(config::NAME).is_file().then(|| (repository.root().to_owned(), scope))
+    });
+    let (root, scope) = scoped.unwrap_or((path, String::new()));
+    // Both look at every file, and neither needs the other.
+    let (repository, environment) = (git.as_mut(), &world.environment);
+    let (reading, changes) =
+        rayon::join(|| disk::read(&root), || repository.map(|git| changes(git, question, environment, &root, &disk::is_read)).transpose());
+    Ok(Spot { reading: reading?, changes: changes?.flatten(), root, scope, git, is_single: false })
+}
+
+/// What differs from the base that git knows. None: another base is asked for, or there is none.
+fn changes(
+    git: &git::Repository,
+    question: Question<'_>,
+    environment: &BTreeMap<String, String>,
+    root: &Utf8Path,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Option<git::Changes>, Failure> {
+    if question.base_dir.is_some() {
+        return Ok(None);
     }
-    Ok(Spot { root: path, reading: reading?, scope: String::new(), git, is_single: false })
+    let target = environment.get("GITHUB_BASE_REF").map(String::as_str);
+    let (Some(base), Some(prefix)) = (git.base(question.base, target)?, git.prefix_of(root)) else { return Ok(None) };
+    Ok(Some(git.changes_since(&base, &prefix, is_wanted)?))
 }
 
 /// Makes plans go to `out`: in the configuration when it lies below the root, so that it is not read as manifests.
@@ -296,8 +296,6 @@ fn redirect(config: &mut Config, root: &Utf8Path, out: &Utf8Path) -> Option<Utf8
 struct Before<'a> {
     question: Question<'a>,
     spot: &'a Spot,
-    /// What differs, where that is known already.
-    changes: Option<&'a git::Changes>,
     documents: &'a Documents,
     head: &'a Discovery,
     builder: &'a Builder,
@@ -348,21 +346,19 @@ impl Before<'_> {
         let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
         let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?.unwrap_or_default();
         let Some(held) = held else { return Ok(base.map(|_| Base { discovery, plans: Plans::new() })) };
-        let read = &mut |output: &str, below: &str| match git_folder(git, &self.spot.root, self.elsewhere, output) {
-            Some(folder) => Ok(git.read_at(&held, &joined(&folder, below))?),
-            None => Ok(git.read_at(&held, &joined(&joined(&prefix, output), below))?),
+        let mut folders: BTreeMap<String, String> = BTreeMap::new();
+        let read = &mut |output: &str, below: &str| {
+            let folder = folders
+                .entry(output.to_owned())
+                .or_insert_with(|| git_folder(git, &self.spot.root, self.elsewhere, output).unwrap_or_else(|| joined(&prefix, output)));
+            Ok(git.read_at(&held, &joined(folder, below))?)
         };
         Ok(Some(Base { discovery, plans: plans(self.head, read)? }))
     }
 
     fn discovery(&self, git: &git::Repository, base: &git::Base, prefix: &str, findings: &mut Vec<Finding>) -> Result<Discovery, Failure> {
-        let fresh;
-        let changes = if let Some(known) = self.changes {
-            known
-        } else {
-            fresh = self.spot.changes_since(git, base, prefix)?;
-            &fresh
-        };
+        let nothing = git::Changes::default();
+        let changes = self.spot.changes.as_ref().unwrap_or(&nothing);
         let config = self.builder.config();
         let documents = if self.builder.is_idle() {
             self.documents.overlaid(&changes.changed, &changes.removed, config)

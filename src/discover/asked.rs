@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::wanted::Wanted;
 use super::{gateways, wanted};
 use crate::model::Source;
 
@@ -32,10 +33,10 @@ impl Asked {
         Self(Some(texts.into()))
     }
 
-    /// Whether a Rollout is asked for.
-    pub(super) fn is_asked(&self, rollout: &Source) -> bool {
+    /// Whether a Rollout that names `wanted` is asked for.
+    pub(super) fn is_asked(&self, rollout: &Source, wanted: &Wanted) -> bool {
         let Some(texts) = &self.0 else { return true };
-        wanted::names_in(rollout).iter().any(|name| texts.iter().any(|text| text.contains(name.as_str())))
+        wanted.names().chain([rollout.manifest.name()]).any(|name| texts.iter().any(|text| text.contains(name)))
     }
 }
 
@@ -53,6 +54,7 @@ mod tests {
     use serde_json::json;
 
     use super::Asked;
+    use crate::discover::wanted::Wanted;
     use crate::model::{Manifest, Places, Source};
 
     fn rollout() -> Source {
@@ -68,10 +70,16 @@ mod tests {
         Source { manifest, object, path: "rollout.yaml".into(), places: Places::default(), remarks: Vec::new() }
     }
 
+    fn is_asked(asked: &Asked) -> bool {
+        let mut wanted = Wanted::default();
+        wanted.add(&rollout());
+        asked.is_asked(&rollout(), &wanted)
+    }
+
     #[track_caller]
     fn case(path: &str, text: &str, expected: bool) {
         let asked = Asked::concerned([(path, text.as_bytes())].into_iter());
-        assert_eq!(asked.is_asked(&rollout()), expected, "{path}: {text}");
+        assert_eq!(is_asked(&asked), expected, "{path}: {text}");
     }
 
     #[test]
@@ -81,7 +89,7 @@ mod tests {
             case("a.yaml", &format!("{{\"metadata\": {{\"name\": \"{name}\"}}}}"), true);
         }
         case("a.yaml", "kind: Deployment\nmetadata:\n  name: other\n", false);
-        assert!(!Asked::concerned(std::iter::empty()).is_asked(&rollout()));
+        assert!(!is_asked(&Asked::concerned(std::iter::empty())));
     }
 
     #[test]

@@ -2,24 +2,26 @@
 //!
 //! Two passes: the first parses Rollouts, the second only what those name. Everything else is looked at by its lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::skip::{self, Layout, Skip};
+use super::understood::Understood;
 use super::wanted::{self, Wanted};
 use super::{Asked, Counts, lists, rollout};
 use crate::config::Config;
 use crate::files::Files;
-use crate::model::{Finding, Position, Source};
+use crate::model::{Finding, Position, Source, Stored};
 use crate::yaml::{self, RawDocument};
 
 /// What was read of each file.
 #[derive(Debug, Clone)]
 pub struct Documents {
     pub(super) files: Files,
-    records: BTreeMap<String, Record>,
+    /// One for each file, in their order.
+    records: Vec<Record>,
     pub(super) asked: Asked,
     wanted: Wanted,
     pub(super) counts: Counts,
@@ -29,14 +31,22 @@ pub struct Documents {
 #[derive(Debug, Clone)]
 struct Record {
     skip: Option<Skip>,
-    first: Arc<Pass>,
-    second: Arc<Pass>,
+    /// Whether it may hold a Rollout or users' scripts.
+    is_first: bool,
+    /// Absent where nothing was found.
+    first: Option<Arc<Pass>>,
+    second: Option<Arc<Pass>>,
 }
+
+/// What was read of a file before, and of which bytes.
+type Known<'a> = Option<(&'a Record, &'a Arc<[u8]>)>;
 
 /// What one pass found in one file.
 #[derive(Debug, Default)]
 struct Pass {
-    sources: Vec<Arc<Source>>,
+    sources: Vec<Arc<Stored>>,
+    /// Those of them that are Rollouts.
+    rollouts: Vec<Arc<Understood>>,
     findings: Vec<Finding>,
     unparsable: usize,
 }
@@ -72,30 +82,48 @@ impl Documents {
     }
 
     /// Every object read, in the order of paths and of documents.
-    pub(super) fn sources(&self) -> impl Iterator<Item = &Arc<Source>> {
-        self.records.values().flat_map(|record| record.first.sources.iter().chain(&record.second.sources))
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Arc<Stored>> {
+        self.passes().flat_map(|pass| &pass.sources)
+    }
+
+    /// The Rollouts among them.
+    pub(super) fn rollouts(&self) -> impl Iterator<Item = &Arc<Understood>> {
+        self.passes().flat_map(|pass| &pass.rollouts)
     }
 
     /// What is wrong with files.
     pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.records.values().flat_map(|record| record.first.findings.iter().chain(&record.second.findings))
+        self.passes().flat_map(|pass| &pass.findings)
+    }
+
+    fn passes(&self) -> impl Iterator<Item = &Arc<Pass>> {
+        self.records.iter().flat_map(Record::passes)
+    }
+
+    /// What is known of each of these files, in their order.
+    fn known(&self, files: &Files) -> Vec<Known<'_>> {
+        let mut mine = self.files.iter().zip(&self.records).peekable();
+        let known = |path: &str| {
+            while mine.next_if(|((known, _), _)| *known < path).is_some() {}
+            mine.next_if(|((known, _), _)| *known == path).map(|((_, bytes), record)| (record, bytes))
+        };
+        files.iter().map(|(path, _)| path).map(known).collect()
     }
 }
 
 fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Documents>) -> Documents {
     let layout = skip::layout(&files);
     let entries: Vec<(&str, &Arc<[u8]>)> = files.iter().collect();
-    let first = |(path, bytes): &(&str, &Arc<[u8]>)| {
-        let known = before.and_then(|before| Some((before.records.get(*path)?, before.files.get(path)?)));
+    let known = before.map_or_else(|| vec![None; entries.len()], |before| before.known(&files));
+    let first = |((path, bytes), known): (&(&str, &Arc<[u8]>), Known<'_>)| {
         let known = known.filter(|(_, old)| Arc::ptr_eq(old, bytes) || ***old == ***bytes).map(|(record, _)| record);
-        first_pass(path, bytes, &layout, config, known)
+        first_pass(path, bytes, &layout, config, &asked, known)
     };
-    let firsts: Vec<Record> = entries.par_iter().with_min_len(64).map(first).collect();
+    let firsts: Vec<(Record, bool)> = entries.par_iter().with_min_len(64).zip(known).map(first).collect();
     let mut wanted = Wanted::default();
-    for source in firsts.iter().flat_map(|record| &record.first.sources) {
-        if rollout::is_rollout(source) && asked.is_asked(source) {
-            wanted.add(source);
-        }
+    let passes = firsts.iter().filter_map(|(record, _)| record.first.as_ref());
+    for rollout in passes.flat_map(|pass| &pass.rollouts).filter(|rollout| rollout.is_asked) {
+        wanted.extend(&rollout.wanted);
     }
     // What was read for more Rollouts than these serves these as well.
     let wanted = match before.filter(|before| wanted.is_within(&before.wanted)) {
@@ -103,18 +131,15 @@ fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Docum
         None => wanted,
     };
     let is_same = before.is_some_and(|before| before.wanted == wanted);
-    let second = |((path, bytes), record): (&(&str, &Arc<[u8]>), Record)| {
-        let is_known =
-            is_same && before.and_then(|before| before.records.get(*path)).is_some_and(|old| Arc::ptr_eq(&old.first, &record.first));
-        if is_known || record.skip.is_some() {
+    let second = |((path, bytes), (record, is_known)): (&(&str, &Arc<[u8]>), (Record, bool))| {
+        if (is_same && is_known) || record.skip.is_some() {
             record
         } else {
-            Record { second: Arc::new(second_pass(path, bytes, config, &wanted)), ..record }
+            Record { second: second_pass(path, bytes, record.is_first, config, &asked, &wanted).kept(), ..record }
         }
     };
     let records: Vec<Record> = entries.par_iter().with_min_len(64).zip(firsts).map(second).collect();
     let counts = count(&records);
-    let records = entries.iter().map(|(path, _)| (*path).to_owned()).zip(records).collect();
     Documents { files, records, asked, wanted, counts }
 }
 
@@ -133,21 +158,23 @@ fn count(records: &[Record]) -> Counts {
             Some(Skip::Large) => counts.large += 1,
             Some(Skip::Binary) => counts.binary += 1,
         }
-        counts.unparsable += record.first.unparsable + record.second.unparsable;
-        counts.objects += record.first.sources.len() + record.second.sources.len();
+        for pass in record.passes() {
+            counts.unparsable += pass.unparsable;
+            counts.objects += pass.sources.len();
+        }
     }
     counts
 }
 
-fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, known: Option<&Record>) -> Record {
+/// What the first pass finds, and whether that was known before.
+fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, asked: &Asked, known: Option<&Record>) -> (Record, bool) {
     let skip = layout.skip(path, bytes, config);
     if let Some(record) = known.filter(|record| record.skip == skip || (record.skip == Some(Skip::Binary) && skip.is_none())) {
-        return record.clone();
+        return (record.clone(), true);
     }
-    let skipped = |skip: Skip, findings: Vec<Finding>| Record {
-        skip: Some(skip),
-        first: Arc::new(Pass { findings, ..Pass::default() }),
-        second: Arc::default(),
+    let skipped = |skip: Skip, findings: Vec<Finding>| {
+        let first = Pass { findings, ..Pass::default() }.kept();
+        (Record { skip: Some(skip), is_first: false, first, second: None }, false)
     };
     if let Some(skip) = skip {
         let is_lost = matches!(skip, Skip::Large | Skip::Output) && holds_rollout(path, bytes);
@@ -159,28 +186,25 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, k
         Ok(_) | Err(_) => return skipped(Skip::Binary, Vec::new()),
     };
     let mut pass = Pass::default();
-    if is_read_first(text) {
+    let is_first = text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS);
+    if is_first {
         match yaml::split(text) {
-            Ok(documents) => pass = parse(path, &documents, config, wanted::is_first, wanted::is_first_among),
+            Ok(documents) => pass = parse(path, &documents, config, asked, wanted::is_first, wanted::is_first_among),
             Err(error) => pass.fault(path, text, 1, &error),
         }
     }
-    Record { skip: None, first: Arc::new(pass), second: Arc::default() }
+    (Record { skip: None, is_first, first: pass.kept(), second: None }, false)
 }
 
-fn is_read_first(text: &str) -> bool {
-    text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS)
-}
-
-fn second_pass(path: &str, bytes: &[u8], config: &Config, wanted: &Wanted) -> Pass {
+fn second_pass(path: &str, bytes: &[u8], is_first: bool, config: &Config, asked: &Asked, wanted: &Wanted) -> Pass {
     let Ok(text) = std::str::from_utf8(bytes) else { return Pass::default() };
     match yaml::split(text) {
         Ok(documents) => {
-            let is_needed = |text: &str| !wanted::is_first(text) && wanted.is_needed(text);
-            parse(path, &documents, config, is_needed, |text| wanted.is_among(text))
+            let is_needed = |text: &str| !(is_first && wanted::is_first(text)) && wanted.is_needed(text);
+            parse(path, &documents, config, asked, is_needed, |text| wanted.is_among(text))
         }
         // The first pass has said so, if it is worth saying.
-        Err(_) => Pass { unparsable: usize::from(!is_read_first(text)), ..Pass::default() },
+        Err(_) => Pass { unparsable: usize::from(!is_first), ..Pass::default() },
     }
 }
 
@@ -190,6 +214,7 @@ fn parse(
     path: &str,
     documents: &[RawDocument<'_>],
     config: &Config,
+    asked: &Asked,
     is_needed: impl Fn(&str) -> bool,
     is_among: impl Fn(&str) -> bool,
 ) -> Pass {
@@ -200,7 +225,7 @@ fn parse(
         match yaml::read(raw) {
             Ok(Some(document)) => match lists::second_object(&document).filter(|_| is_among(raw.text)) {
                 Some(position) => pass.findings.push(joined(path, position)),
-                None => pass.sources.extend(lists::sources(document, path, namespace)),
+                None => lists::sources(document, path, namespace).into_iter().for_each(|source| pass.add(source, asked)),
             },
             Ok(None) => {}
             Err(error) => pass.fault(path, raw.text, raw.first_line, &error),
@@ -209,7 +234,24 @@ fn parse(
     pass
 }
 
+impl Record {
+    fn passes(&self) -> impl Iterator<Item = &Arc<Pass>> {
+        self.first.iter().chain(&self.second)
+    }
+}
+
 impl Pass {
+    fn kept(self) -> Option<Arc<Self>> {
+        let is_empty = self.sources.is_empty() && self.findings.is_empty() && self.unparsable == 0;
+        (!is_empty).then(|| Arc::new(self))
+    }
+
+    fn add(&mut self, source: Source, asked: &Asked) {
+        let rollout = rollout::is_rollout(&source.object).then(|| Understood::read(&source, asked));
+        self.sources.push(Arc::new(Stored::new(source)));
+        self.rollouts.extend(rollout.map(Arc::new));
+    }
+
     /// `text` begins on the line `first_line` of the file.
     fn fault(&mut self, path: &str, text: &str, first_line: u32, error: &yaml::ReadError) {
         self.unparsable += 1;

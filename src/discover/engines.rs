@@ -32,5 +32,5 @@ fn of_file(path: &str, bytes: &[u8]) -> Vec<Arc<Source>> {
     let documents = text.and_then(|text| yaml::split(text).ok()).unwrap_or_default();
     let read = documents.iter().filter(|raw| is_engine(raw.text)).filter_map(|raw| yaml::read(raw).ok().flatten());
     let sources = read.flat_map(|document| lists::sources(document, path, super::DEFAULT_NAMESPACE));
-    sources.filter(|source| KINDS.contains(&source.object.kind.as_str())).collect()
+    sources.filter(|source| KINDS.contains(&source.object.kind.as_str())).map(Arc::new).collect()
 }

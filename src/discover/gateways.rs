@@ -1,7 +1,7 @@
 //! Scripts for traffic objects: the repository's own, those of the ConfigMap, and those that ship inside the binary.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
 
@@ -51,7 +51,12 @@ struct Text<'a> {
 }
 
 /// The gateways of one environment: its own files, those at the root, the ConfigMap's, the shipped ones. The first of a name wins.
-pub(super) fn of_environment(files: &Files, environment: &str, sources: &[&Source], findings: &mut Vec<Finding>) -> Vec<(String, Gateway)> {
+pub(super) fn of_environment(
+    files: &Files,
+    environment: &str,
+    sources: &[Arc<Source>],
+    findings: &mut Vec<Finding>,
+) -> Vec<(String, Gateway)> {
     let mut gateways: BTreeMap<String, Gateway> = BTreeMap::new();
     let own = |folder: &str, findings: &mut Vec<Finding>| {
         named(&texts(files, folder, findings), |path| ScriptOrigin::File(path.to_owned()), findings)

@@ -1,12 +1,10 @@
 //! A document → its objects: one, or those of a `List`.
 
-use std::sync::Arc;
-
 use crate::model::{Finding, Manifest, Position, Source};
 use crate::yaml::{self, Document, Remark, RemarkKind};
 
 /// The objects of a document, each with its own positions and remarks. What is no object gives none.
-pub(super) fn sources(document: Document, path: &str, namespace: &str) -> Vec<Arc<Source>> {
+pub(super) fn sources(document: Document, path: &str, namespace: &str) -> Vec<Source> {
     let remark = |pointer: &str| -> Vec<Finding> {
         let inside = document
             .remarks
@@ -20,7 +18,7 @@ pub(super) fn sources(document: Document, path: &str, namespace: &str) -> Vec<Ar
         let object = manifest.object_ref(namespace);
         let places = if pointer.is_empty() { document.places.clone() } else { document.places.under(&pointer) };
         let remarks: Vec<_> = remark(&pointer).into_iter().map(|finding| finding.about(&object)).collect();
-        read.push(Arc::new(Source { manifest, object, path: path.to_owned(), places, remarks }));
+        read.push(Source { manifest, object, path: path.to_owned(), places, remarks });
     }
     read
 }

@@ -27,6 +27,7 @@ mod routing;
 mod skip;
 mod sniff;
 mod steps;
+mod understood;
 mod v1alpha1;
 mod v1beta1;
 mod wanted;
@@ -34,6 +35,8 @@ mod workloads;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use rayon::prelude::*;
 
 pub use asked::Asked;
 pub use documents::{Documents, read, read_asked};
@@ -43,7 +46,8 @@ pub use originals::{originals, remarks_of};
 pub use removed::removed;
 
 use crate::config::{Config, Environment};
-use crate::model::{Catalog, Finding, Severity, Source};
+use crate::model::{Catalog, Finding, Severity, Source, Stored};
+use understood::Understood;
 
 /// The namespace of objects for which nobody says one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -96,15 +100,20 @@ pub struct Counts {
 /// Reads the Rollouts of every environment.
 pub fn discover(documents: &Documents, config: &Config) -> Discovery {
     let mut findings: Vec<Finding> = documents.findings().cloned().collect();
-    let mut sources: Vec<Vec<Arc<Source>>> = vec![Vec::new(); config.environments.len()];
+    let mut objects: Vec<Objects> = config.environments.iter().map(|_| Objects::default()).collect();
     for source in documents.sources() {
-        if let Some(inside) = config.environment_of(&source.path).and_then(|index| sources.get_mut(index)) {
-            inside.push(Arc::clone(source));
+        if let Some(inside) = config.environment_of(&source.path).and_then(|index| objects.get_mut(index)) {
+            inside.sources.push(Arc::clone(source));
         }
     }
-    let (mut catalogs, mut rollouts) = (Vec::with_capacity(sources.len()), 0);
-    for (environment, sources) in config.environments.iter().zip(sources) {
-        let (catalog, found) = catalog(environment, sources, documents, &mut findings);
+    for rollout in documents.rollouts() {
+        if let Some(inside) = config.environment_of(&rollout.path).and_then(|index| objects.get_mut(index)) {
+            inside.rollouts.push(rollout);
+        }
+    }
+    let (mut catalogs, mut rollouts) = (Vec::with_capacity(objects.len()), 0);
+    for (environment, objects) in config.environments.iter().zip(objects) {
+        let (catalog, found) = catalog(environment, objects, documents, &mut findings);
         catalogs.push(catalog);
         rollouts += found;
     }
@@ -113,23 +122,29 @@ pub fn discover(documents: &Documents, config: &Config) -> Discovery {
     Discovery { catalogs, findings, counts: Counts { rollouts, ..documents.counts } }
 }
 
+/// What lies in the folder of one environment.
+#[derive(Default)]
+struct Objects<'a> {
+    sources: Vec<Arc<Stored>>,
+    /// Those of them that are Rollouts.
+    rollouts: Vec<&'a Arc<Understood>>,
+}
+
 /// The catalog with the Rollouts that are asked for, and how many there are with the others.
 fn catalog(
     environment: &Environment,
-    mut sources: Vec<Arc<Source>>,
+    Objects { mut sources, rollouts: mut understood }: Objects<'_>,
     documents: &Documents,
     findings: &mut Vec<Finding>,
 ) -> (Catalog, usize) {
     // Stable: two objects of one name in one file stay in the file's order.
-    sources.sort_by(|left, right| (&left.object, &left.path).cmp(&(&right.object, &right.path)));
+    sources.par_sort_by(|left, right| (&left.object, &left.path).cmp(&(&right.object, &right.path)));
+    understood.sort_by(|left, right| (&left.object, &left.path).cmp(&(&right.object, &right.path)));
     if environment.namespace.is_none() {
-        findings.extend(namespace_note(environment, &sources));
+        findings.extend(namespace_note(environment, &understood));
     }
-    let scripts: Vec<&Source> = sources
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|source: &&Source| source.object.kind == "ConfigMap" && source.object.name == wanted::SCRIPTS)
-        .collect();
+    let is_scripts = |source: &&Arc<Stored>| source.object.kind == "ConfigMap" && source.object.name == wanted::SCRIPTS;
+    let scripts: Vec<Arc<Source>> = sources.iter().filter(is_scripts).map(|source| source.source()).collect();
     let gateways = gateways::of_environment(&documents.files, &environment.path, &scripts, findings);
     let mut catalog = Catalog {
         environment: environment.name.clone(),
@@ -140,22 +155,20 @@ fn catalog(
         gateways,
     };
     let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());
-    for source in catalog.sources.iter().filter(|source| rollout::is_rollout(source)) {
-        let mut found = Vec::new();
-        let read = rollout::read(source, &mut found);
-        let is_asked = documents.asked.is_asked(source);
-        if let Some(rollout) = &read {
+    for understood in understood {
+        let mut found = understood.findings.clone();
+        if let Some(rollout) = &understood.rollout {
             // What the others name was not read, which says nothing about them.
-            if let Some(unsupported) = workloads::unsupported(rollout, &catalog).filter(|_| is_asked) {
+            if let Some(unsupported) = workloads::unsupported(rollout, &catalog).filter(|_| understood.is_asked) {
                 workloads::without_guesses(&mut found);
                 found.push(unsupported);
             }
-            if !is_asked {
+            if !understood.is_asked {
                 others.insert(rollout.place.clone());
             }
         }
         let is_sound = found.iter().all(|finding| finding.severity != Severity::Error);
-        rollouts.extend(read.filter(|_| is_sound));
+        rollouts.extend(understood.rollout.clone().filter(|_| is_sound));
         findings.append(&mut found);
     }
     catalog.rollouts = conflicts::without(rollouts, findings);
@@ -166,16 +179,16 @@ fn catalog(
 }
 
 /// One note for an environment, at the first Rollout without a namespace.
-fn namespace_note(environment: &Environment, sources: &[Arc<Source>]) -> Option<Finding> {
-    let is_bare = |source: &&Arc<Source>| rollout::is_rollout(source) && source.manifest.namespace().is_none();
-    let first = sources.iter().filter(is_bare).min_by(|left, right| left.path.cmp(&right.path))?;
+fn namespace_note(environment: &Environment, rollouts: &[&Arc<Understood>]) -> Option<Finding> {
+    let bare = rollouts.iter().filter_map(|rollout| Some((rollout, rollout.bare?)));
+    let (first, position) = bare.min_by(|(left, _), (right, _)| left.path.cmp(&right.path))?;
     let message = format!("objects without a namespace are taken to be in `{DEFAULT_NAMESPACE}`");
     let help = if environment.name.is_empty() {
         "write `metadata.namespace`, or an environment's `namespace` in `.rollout.yaml`".to_owned()
     } else {
         format!("write the namespace of the environment `{}` in `.rollout.yaml`", environment.name)
     };
-    Some(Finding::note("namespace-default", message).at(&first.path, first.places.at("")).about(&first.object).help(help))
+    Some(Finding::note("namespace-default", message).at(&first.path, position).about(&first.object).help(help))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{fields, ingress};
-use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Resolution, Rollout, Source};
+use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored};
 
 /// The API group of autoscalers.
 const AUTOSCALING: &str = "autoscaling";
@@ -13,10 +13,10 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
     let mut lookup = Lookup { catalog, rollout, findings: Vec::new() };
     let workload = &rollout.workload;
     let object = ObjectRef::new(&workload.api_version, &workload.kind, &rollout.namespace, &workload.name);
-    let workload = lookup.find("workload-missing", &object, &lookup.workload_place());
+    let workload = lookup.find("workload-missing", &object, &|| workload_place(catalog, rollout));
     let service = rollout.routing.as_ref().and_then(|routing| {
         let object = ObjectRef::new("v1", "Service", &rollout.namespace, &routing.service);
-        lookup.find("service-missing", &object, &routing.place)
+        lookup.find("service-missing", &object, &|| routing.place.clone())
     });
     let references = rollout.routing.as_ref().map_or(&[][..], |routing| &routing.gateways);
     let gateways = references.iter().map(|reference| (reference.clone(), lookup.gateway(reference))).collect();
@@ -49,7 +49,8 @@ pub(super) fn workload_place(catalog: &Catalog, rollout: &Rollout) -> Place {
     let mut named = catalog.sources[start..].iter().take_while(|source| source.object == object);
     let source = named.find(|source| source.path == rollout.place.path && source.places.at("") == rollout.place.position);
     let Some(source) = source else { return rollout.place.clone() };
-    let pointer = ["/spec/workloadRef", "/spec/objectRef/workloadRef"].into_iter().find(|pointer| source.manifest.at(pointer).is_some());
+    let is_there = |pointer: &&str| source.source().manifest.at(pointer).is_some();
+    let pointer = ["/spec/workloadRef", "/spec/objectRef/workloadRef"].into_iter().find(is_there);
     Place { path: source.path.clone(), position: source.places.at(pointer.unwrap_or_default()) }
 }
 
@@ -60,28 +61,25 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    fn workload_place(&self) -> Place {
-        workload_place(self.catalog, self.rollout)
-    }
-
     fn gateway(&mut self, reference: &GatewayRef) -> Option<Arc<Source>> {
         let object = ObjectRef::new(&reference.api_version, &reference.kind, &self.rollout.namespace, &reference.name);
-        let found = self.find("gateway-object-missing", &object, &reference.place);
+        let found = self.find("gateway-object-missing", &object, &|| reference.place.clone());
         if let Some(source) = &found {
             ingress::check(self.catalog, self.rollout, reference, source, &mut self.findings);
         }
         found
     }
 
-    fn find(&mut self, code: &'static str, object: &ObjectRef, place: &Place) -> Option<Arc<Source>> {
+    fn find(&mut self, code: &'static str, object: &ObjectRef, place: &dyn Fn() -> Place) -> Option<Arc<Source>> {
         match self.catalog.resolve(object, &self.rollout.place.path) {
-            Resolution::Found(source) => return Some(Arc::clone(source)),
+            Resolution::Found(source) => return Some(source.source()),
             Resolution::Ambiguous(candidates) => {
+                let place = place();
                 let finding = self.ambiguous(object, &candidates).at(&place.path, place.position);
                 self.findings.push(finding);
             }
             Resolution::Missing => {
-                let message = format!("there is no {object}");
+                let (message, place) = (format!("there is no {object}"), place());
                 let finding = Finding::error(code, message).at(&place.path, place.position);
                 let finding = finding.about(self.name());
                 self.findings.push(finding.help(self.elsewhere(object)));
@@ -94,7 +92,7 @@ impl Lookup<'_> {
         format!("Rollout {}/{}", self.rollout.namespace, self.rollout.reference.name)
     }
 
-    fn ambiguous(&self, object: &ObjectRef, candidates: &[&Arc<Source>]) -> Finding {
+    fn ambiguous(&self, object: &ObjectRef, candidates: &[&Arc<Stored>]) -> Finding {
         let listed: Vec<_> = candidates.iter().map(|source| place_of(source)).collect();
         let finding = Finding::error("reference-ambiguous", format!("there are {} {object}: {}", candidates.len(), listed.join(", ")));
         finding.about(self.name()).help("keep the one that is meant in the Rollout's folder, or describe environments in `.rollout.yaml`")
@@ -111,7 +109,7 @@ impl Lookup<'_> {
 
     /// Objects that may have been meant: of the same name in another namespace or API group.
     fn elsewhere(&self, object: &ObjectRef) -> String {
-        let is_near = |source: &&Arc<Source>| source.object.kind == object.kind && source.object.name == object.name;
+        let is_near = |source: &&Arc<Stored>| source.object.kind == object.kind && source.object.name == object.name;
         let near: Vec<_> = self.catalog.sources.iter().filter(is_near).take(5).collect();
         match near.as_slice() {
             [] => {
@@ -128,7 +126,7 @@ impl Lookup<'_> {
                         let group = if source.object.group == object.group {
                             String::new()
                         } else {
-                            format!(" of `{}`", source.manifest.api_version())
+                            format!(" of `{}`", source.source().manifest.api_version())
                         };
                         format!("{}{group} in {}", source.object, place_of(source))
                     })
@@ -146,7 +144,7 @@ impl Lookup<'_> {
         let first = all.first()?;
         if all.iter().all(|source| source.object == first.object) {
             return match self.catalog.resolve(&first.object, &self.rollout.place.path) {
-                Resolution::Found(source) => Some(Arc::clone(source)),
+                Resolution::Found(source) => Some(source.source()),
                 Resolution::Ambiguous(candidates) => {
                     let finding = self.ambiguous(&first.object, &candidates).at(&first.path, first.places.at(""));
                     self.findings.push(finding);
@@ -163,16 +161,17 @@ impl Lookup<'_> {
     }
 }
 
-fn targets(source: &Source, workload: &ObjectRef) -> bool {
-    let text = |pointer: &str| source.manifest.at(pointer).and_then(serde_json::Value::as_str);
-    source.object.kind == super::wanted::AUTOSCALER
-        && source.object.namespace == workload.namespace
-        && text("/spec/scaleTargetRef/kind") == Some(&workload.kind)
-        && text("/spec/scaleTargetRef/name") == Some(&workload.name)
-        && text("/spec/scaleTargetRef/apiVersion")
-            .is_none_or(|version| version.split_once('/').map_or("", |(group, _)| group) == workload.group)
+fn targets(source: &Stored, workload: &ObjectRef) -> bool {
+    let is_it = |target: &Reference| {
+        let is_of_group =
+            target.api_version.is_empty() || target.api_version.split_once('/').map_or("", |(group, _)| group) == workload.group;
+        target.name == workload.name && target.kind == workload.kind && is_of_group
+    };
+    source.object.namespace == workload.namespace
+        && source.object.kind == super::wanted::AUTOSCALER
+        && source.scales.as_ref().is_some_and(is_it)
 }
 
-fn place_of(source: &Source) -> String {
+fn place_of(source: &Stored) -> String {
     format!("{}:{}", source.path, source.places.at("").line)
 }

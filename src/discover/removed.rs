@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Discovery, Documents, discover, rollout};
 use crate::config::Config;
 use crate::files::Files;
-use crate::model::{Catalog, Finding, ObjectRef, Resolution, Rollout, Source};
+use crate::model::{Catalog, Finding, ObjectRef, Resolution, Rollout, Stored};
 use crate::yaml;
 
 /// What the pods of a workload are made of.
@@ -16,7 +16,7 @@ const TEMPLATE: &str = "/spec/template";
 struct Removed<'a> {
     catalog: &'a Catalog,
     rollout: &'a Rollout,
-    source: &'a Arc<Source>,
+    source: &'a Arc<Stored>,
 }
 
 /// Returns a finding for each Rollout of the base that the head has no more, whose workload gets another pod template.
@@ -31,7 +31,7 @@ pub fn removed(head: &Discovery, base: &Discovery, documents: &Documents, config
     for (number, removed) in removed.iter().enumerate() {
         let folder = removed.source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let separator = if folder.is_empty() { "" } else { "/" };
-        files.insert(format!("{folder}{separator}removed-{number}.yaml"), yaml::write(removed.source.manifest.value()).into_bytes());
+        files.insert(format!("{folder}{separator}removed-{number}.yaml"), yaml::write(removed.source.source().manifest.value()).into_bytes());
     }
     let with = discover(&documents.overlaid(&files, &BTreeSet::new(), config), config);
     removed.iter().filter_map(|removed| removed.finding(&with)).collect()
@@ -39,14 +39,14 @@ pub fn removed(head: &Discovery, base: &Discovery, documents: &Documents, config
 
 fn of_catalog<'a>(before: &'a Catalog, head: &Discovery) -> Vec<Removed<'a>> {
     let Some(now) = head.catalogs.iter().find(|now| now.environment == before.environment) else { return Vec::new() };
-    let is_here = |source: &Source| now.sources.iter().any(|other| other.object == source.object);
+    let is_here = |source: &Stored| now.sources.iter().any(|other| other.object == source.object);
     let has_another = |rollout: &Rollout| {
         let same = |other: &&Rollout| other.namespace == rollout.namespace && other.workload == rollout.workload;
         now.rollouts.iter().any(|other| same(&other))
     };
     let source_of = |rollout: &Rollout| {
-        let at = |source: &&Arc<Source>| {
-            rollout::is_rollout(source) && source.path == rollout.place.path && source.places.at("") == rollout.place.position
+        let at = |source: &&Arc<Stored>| {
+            rollout::is_rollout(&source.object) && source.path == rollout.place.path && source.places.at("") == rollout.place.position
         };
         before.sources.iter().find(at)
     };
@@ -65,7 +65,7 @@ impl Removed<'_> {
         else {
             return None;
         };
-        if before.manifest.at(TEMPLATE) == after.manifest.at(TEMPLATE) {
+        if before.source().manifest.at(TEMPLATE) == after.source().manifest.at(TEMPLATE) {
             return None;
         }
         let message = format!("{} is taken away, and {object} gets new pods: they are out at once, without steps", self.source.object);

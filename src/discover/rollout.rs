@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fields::{self, Hint, no_hint};
 use super::node::Node;
 use super::{deadline, v1alpha1, v1beta1};
-use crate::model::{Finding, PodMetadata, Reference, Rollout, Routing, Severity, Source, Step, Strategy, Traffic};
+use crate::model::{Finding, ObjectRef, PodMetadata, Reference, Rollout, Routing, Severity, Source, Step, Strategy, Traffic};
 
 /// The API group of Rollouts.
 pub(super) const GROUP: &str = "rollouts.kruise.io";
@@ -25,8 +25,8 @@ pub(super) struct Spec {
 }
 
 /// Whether an object is a Rollout.
-pub(super) fn is_rollout(source: &Source) -> bool {
-    source.object.group == GROUP && source.object.kind == "Rollout"
+pub(super) fn is_rollout(object: &ObjectRef) -> bool {
+    object.group == GROUP && object.kind == "Rollout"
 }
 
 /// Reads a Rollout, as far as it can be understood; all its faults are found at once.

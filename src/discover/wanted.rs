@@ -50,6 +50,18 @@ impl Wanted {
         }
     }
 
+    /// Adds what others want.
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.objects.extend(other.objects.iter().cloned());
+        self.kinds.extend(other.kinds.iter().cloned());
+        self.workloads.extend(other.workloads.iter().cloned());
+    }
+
+    /// The names of all that is wanted.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.objects.iter().map(|(_, name)| name).chain(&self.workloads).map(String::as_str)
+    }
+
     /// Whether everything wanted here is wanted there too.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         self.objects.is_subset(&other.objects) && self.workloads.is_subset(&other.workloads)
@@ -85,14 +97,6 @@ impl Wanted {
         self.kinds.insert(kind.to_owned());
         self.objects.insert((kind.to_owned(), name));
     }
-}
-
-/// The names by which a Rollout and all that it names are known.
-pub(super) fn names_in(rollout: &Source) -> BTreeSet<String> {
-    let mut wanted = Wanted::default();
-    wanted.add(rollout);
-    let objects = wanted.objects.into_iter().map(|(_, name)| name);
-    objects.chain(wanted.workloads).chain([rollout.manifest.name().to_owned()]).collect()
 }
 
 /// Whether a document may hold a Rollout or users' scripts.

@@ -51,5 +51,5 @@ pub(super) fn without_guesses(findings: &mut Vec<Finding>) {
 
 fn is_labelled(catalog: &Catalog, object: &ObjectRef, near: &str) -> bool {
     let Resolution::Found(source) = catalog.resolve(object, near) else { return false };
-    source.manifest.label("rollouts.kruise.io/workload-type").is_some_and(|label| label.eq_ignore_ascii_case("statefulset"))
+    source.source().manifest.label("rollouts.kruise.io/workload-type").is_some_and(|label| label.eq_ignore_ascii_case("statefulset"))
 }

@@ -94,18 +94,21 @@ fn condemn(
     paths: &mut BTreeSet<String>,
 ) -> Result<(), DiskError> {
     let failed = |source| DiskError::Read { path: plan.to_owned(), source };
-    let bytes = std::fs::read(plan).map_err(failed)?;
     let Some(folder) = plan.parent() else { return Ok(()) };
     let below = folder.strip_prefix(root).unwrap_or(folder).as_str();
+    let joined = |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+    let mut others = Vec::new();
     for entry in folder.read_dir_utf8().map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let path = if below.is_empty() { entry.file_name().to_owned() } else { format!("{below}/{}", entry.file_name()) };
-        let is_condemned = entry.file_type().map_err(failed)?.is_file()
-            && files.get(&path).is_none()
-            && is_stale(&Former { folder: below, name: entry.file_name(), plan: &bytes });
-        if is_condemned {
-            paths.insert(path);
+        if entry.file_type().map_err(failed)?.is_file() && files.get(&joined(entry.file_name())).is_none() {
+            others.push(entry.file_name().to_owned());
         }
+    }
+    // Of a folder whose files are all written again nobody asks whose they were.
+    if !others.is_empty() {
+        let bytes = std::fs::read(plan).map_err(failed)?;
+        let is_condemned = |name: &&String| is_stale(&Former { folder: below, name, plan: &bytes });
+        paths.extend(others.iter().filter(is_condemned).map(|name| joined(name)));
     }
     Ok(())
 }

@@ -108,7 +108,7 @@ fn read_single(path: &Utf8Path, metadata: &fs::Metadata) -> Result<Reading, Disk
     // What is no regular file is a stream, whose name says nothing: `<(kustomize build)` of a shell, or a device.
     let (name, limit) =
         if metadata.is_file() { (path.file_name().unwrap_or(path.as_str()), LARGEST_FILE) } else { (STREAM, LARGEST_STREAM) };
-    match content(path.as_std_path(), limit).map_err(|source| DiskError::Read { path: path.to_owned(), source })? {
+    match content(path.as_std_path(), limit, &mut Vec::new()).map_err(|source| DiskError::Read { path: path.to_owned(), source })? {
         Content::Bytes(bytes) => reading.files.insert(name, bytes),
         Content::TooLarge(bytes) if metadata.is_file() => _ = reading.unread.insert(name.to_owned(), Unread::TooLarge { bytes }),
         Content::TooLarge(_) => return Err(DiskError::Endless { path: path.to_owned(), limit }),
@@ -124,8 +124,8 @@ fn read_folder(root: &Utf8Path) -> Result<Reading, DiskError> {
     fs::read_dir(root).map_err(|source| DiskError::Read { path: root.to_owned(), source })?;
     let (sender, receiver) = mpsc::channel();
     walk(root).run(|| {
-        let sender = sender.clone();
-        Box::new(move |entry| visit(root.as_std_path(), entry, &sender))
+        let (sender, mut buffer) = (sender.clone(), Vec::new());
+        Box::new(move |entry| visit(root.as_std_path(), entry, &mut buffer, &sender))
     });
     drop(sender);
     let mut files = Vec::new();
@@ -151,10 +151,10 @@ fn walk(root: &Utf8Path) -> ignore::WalkParallel {
         .build_parallel()
 }
 
-fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, sender: &Sender<Found>) -> WalkState {
+fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, buffer: &mut Vec<u8>, sender: &Sender<Found>) -> WalkState {
     let (found, state) = match entry {
         Ok(entry) if entry.depth() == 0 => (None, WalkState::Continue),
-        Ok(entry) => outcome(root, &entry),
+        Ok(entry) => outcome(root, &entry, buffer),
         Err(error) => (failure(root, &error), WalkState::Continue),
     };
     match found.map(|found| sender.send(found)) {
@@ -163,7 +163,7 @@ fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, sender: &Sender<Fo
     }
 }
 
-fn outcome(root: &Path, entry: &DirEntry) -> (Option<Found>, WalkState) {
+fn outcome(root: &Path, entry: &DirEntry, buffer: &mut Vec<u8>) -> (Option<Found>, WalkState) {
     let path = shown(root, entry.path());
     if is_folder(entry) {
         return match entry.file_name().to_str() {
@@ -179,7 +179,7 @@ fn outcome(root: &Path, entry: &DirEntry) -> (Option<Found>, WalkState) {
     let result = match entry.file_type() {
         _ if entry.path().to_str().is_none() => Err(Unread::UnreadableName),
         Some(kind) if kind.is_symlink() => Err(Unread::Link),
-        Some(kind) if kind.is_file() => match content(entry.path(), LARGEST_FILE) {
+        Some(kind) if kind.is_file() => match content(entry.path(), LARGEST_FILE, buffer) {
             Ok(Content::Bytes(bytes)) => Ok(bytes),
             Ok(Content::TooLarge(bytes)) => Err(Unread::TooLarge { bytes }),
             Err(error) => Err(Unread::Failed { message: error.to_string() }),
@@ -228,19 +228,29 @@ fn shown(root: &Path, path: &Path) -> String {
     names.join("/")
 }
 
+/// A file of this many bytes is not short any more.
+const SHORT: u64 = 64 << 10;
+
 enum Content {
     Bytes(Arc<[u8]>),
     TooLarge(u64),
 }
 
-fn content(path: &Path, limit: u64) -> io::Result<Content> {
+/// Reads a file by way of `buffer`, whatever that holds.
+fn content(path: &Path, limit: u64, buffer: &mut Vec<u8>) -> io::Result<Content> {
     let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    if length > limit {
-        return Ok(Content::TooLarge(length));
+    buffer.clear();
+    buffer.reserve(usize::try_from(SHORT).unwrap_or_default() + 1);
+    // Most files end soon, and nobody has to ask them for their length.
+    file.by_ref().take(SHORT).read_to_end(buffer)?;
+    if buffer.len() as u64 == SHORT {
+        let length = file.metadata()?.len();
+        if length > limit {
+            return Ok(Content::TooLarge(length));
+        }
+        // The file may be growing, or tell no length, as those of /proc do.
+        file.take(limit + 1 - SHORT).read_to_end(buffer)?;
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
-    // The file may be growing, or tell no length, as those of /proc do.
-    file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
-    Ok(if bytes.len() as u64 > limit { Content::TooLarge(bytes.len() as u64) } else { Content::Bytes(bytes.into()) })
+    let length = buffer.len() as u64;
+    Ok(if length > limit { Content::TooLarge(length) } else { Content::Bytes(buffer.as_slice().into()) })
 }

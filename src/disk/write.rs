@@ -3,11 +3,12 @@
 //! All content goes into a hidden staging folder first: a full disk or a read-only folder shows itself before anything
 //! is touched. Then each file takes its place by a rename; should one of those fail, the ones before it are undone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use rayon::prelude::*;
 use tempfile::TempDir;
 
 use super::compare::difference;
@@ -36,11 +37,12 @@ pub struct Written {
 /// When something cannot be written. Everything is as it was then, unless the error is [`DiskError::Torn`].
 pub fn write_tree(root: &Utf8Path, files: &Files, is_stale: &dyn Fn(&Former) -> bool) -> Result<Written, DiskError> {
     let mut written = Written { removed: former::stale(root, files, is_stale)?, ..Written::default() };
-    for (path, bytes) in files.iter() {
-        let place = root.join(checked(path)?);
-        if difference(&place, bytes)?.is_some() {
-            ensure_free(root, &place)?;
-            written.written.insert(path.to_owned());
+    let entries: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path, &**bytes)).collect();
+    let is_different = |(path, bytes): &(&str, &[u8])| Ok(difference(&root.join(checked(path)?), bytes)?.is_some());
+    let different: Vec<Result<bool, DiskError>> = entries.par_iter().map(is_different).collect();
+    for ((path, _), is_different) in entries.iter().zip(different) {
+        if is_different? {
+            written.written.insert((*path).to_owned());
         } else {
             written.unchanged += 1;
         }
@@ -48,8 +50,9 @@ pub fn write_tree(root: &Utf8Path, files: &Files, is_stale: &dyn Fn(&Former) -> 
     if written.written.is_empty() && written.removed.is_empty() {
         return Ok(written);
     }
+    let new = new_folders(root, &written.written)?;
     let mut change = Change::begin(root)?;
-    match change.carry_out(files, &written) {
+    match change.carry_out(files, &written, &new) {
         Ok(()) => {
             change.prune(&written.removed);
             Ok(written)
@@ -66,21 +69,33 @@ pub(super) fn checked(path: &str) -> Result<&Utf8Path, DiskError> {
     if is_inside { Ok(checked) } else { Err(DiskError::Outside { path: path.to_owned() }) }
 }
 
-/// Finds what stands in the way before anything is written.
-fn ensure_free(root: &Utf8Path, place: &Utf8Path) -> Result<(), DiskError> {
-    for path in place.ancestors().take_while(|path| *path != root) {
-        let Ok(metadata) = fs::symlink_metadata(path) else { continue };
-        let found = metadata.file_type();
-        if found.is_symlink() {
-            return Err(DiskError::Link { path: path.to_owned() });
-        }
-        let is_right = if path == place { found.is_file() } else { found.is_dir() };
-        if !is_right {
-            let found = if found.is_dir() { "a folder" } else { "a file" };
-            return Err(DiskError::InTheWay { path: path.to_owned(), found });
+/// Those folders of files that are not there yet and hold no other folders: each can take its place as a whole. What
+/// stands in the way of a file or folder is found before anything is written.
+fn new_folders<'a>(root: &Utf8Path, paths: &'a BTreeSet<String>) -> Result<BTreeSet<&'a Utf8Path>, DiskError> {
+    let mut folders: BTreeMap<&Utf8Path, bool> = BTreeMap::new();
+    for path in paths.iter().map(Utf8Path::new) {
+        ensure_is(&root.join(path), &fs::FileType::is_file)?;
+        for folder in path.ancestors().skip(1).filter(|folder| !folder.as_str().is_empty()) {
+            if !folders.contains_key(folder) {
+                folders.insert(folder, ensure_is(&root.join(folder), &fs::FileType::is_dir)?);
+            }
         }
     }
-    Ok(())
+    let above: BTreeSet<&Utf8Path> = folders.keys().filter_map(|folder| folder.parent()).collect();
+    Ok(folders.into_iter().filter(|(folder, is_there)| !is_there && !above.contains(folder)).map(|(folder, _)| folder).collect())
+}
+
+/// Returns whether anything is there; it is what has to be there.
+fn ensure_is(path: &Utf8Path, is_right: &dyn Fn(&fs::FileType) -> bool) -> Result<bool, DiskError> {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(false) };
+    let found = metadata.file_type();
+    if found.is_symlink() {
+        return Err(DiskError::Link { path: path.to_owned() });
+    }
+    if !is_right(&found) {
+        return Err(DiskError::InTheWay { path: path.to_owned(), found: if found.is_dir() { "a folder" } else { "a file" } });
+    }
+    Ok(true)
 }
 
 /// A path and why it could not be written.
@@ -95,13 +110,15 @@ struct Change<'a> {
     old: Utf8PathBuf,
     /// Folders that were not there, parents first.
     folders: Vec<Utf8PathBuf>,
-    /// Files that have taken their place, each with whether there was one before.
+    /// Files and whole folders that have taken their place, each with whether there was one before.
     placed: Vec<(Utf8PathBuf, Before)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
+    /// The same, where a folder stands now.
+    NoFolder,
     /// It lies in `old` under its number.
     Saved(usize),
 }
@@ -129,11 +146,19 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn carry_out(&mut self, files: &Files, written: &Written) -> Result<(), Failure> {
-        let staged = self.stage(files, &written.written)?;
-        for (path, content) in written.written.iter().zip(staged) {
-            let place = self.root.join(path);
-            self.place(&content, place.clone()).map_err(|error| (place, error))?;
+    fn carry_out(&mut self, files: &Files, written: &Written, new: &BTreeSet<&Utf8Path>) -> Result<(), Failure> {
+        let units = units(&written.written, new);
+        self.stage(files, &units)?;
+        for (number, unit) in units.iter().enumerate() {
+            let (content, place) = (self.new.join(number.to_string()), self.root.join(unit.path()));
+            if let Some(folder) = place.parent() {
+                make_folders(folder, &mut self.folders)?;
+            }
+            let placed = match unit {
+                Unit::File(_) => self.place(&content, place.clone()),
+                Unit::Folder(..) => fs::rename(&content, &place).map(|()| self.placed.push((place.clone(), Before::NoFolder))),
+            };
+            placed.map_err(|error| (place, error))?;
         }
         for path in &written.removed {
             let place = self.root.join(path);
@@ -144,21 +169,24 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Writes every content, and makes every folder that will be needed.
-    fn stage(&mut self, files: &Files, paths: &BTreeSet<String>) -> Result<Vec<Utf8PathBuf>, Failure> {
-        let mut staged = Vec::with_capacity(paths.len());
-        for (number, path) in paths.iter().enumerate() {
-            let content = self.new.join(number.to_string());
+    /// Writes every content; the first failure in the order of paths is told.
+    fn stage(&self, files: &Files, units: &[Unit<'_>]) -> Result<(), Failure> {
+        let write = |content: &Utf8Path, path: &str| {
             let bytes = files.get(path).map(AsRef::as_ref).unwrap_or_default();
-            fs::write(&content, bytes).map_err(|error| (self.root.join(path), error))?;
-            staged.push(content);
-        }
-        for path in paths {
-            if let Some(folder) = self.root.join(path).parent() {
-                make_folders(folder, &mut self.folders)?;
+            fs::write(content, bytes).map_err(|error| (self.root.join(path), error))
+        };
+        let stage = |(number, unit): (usize, &Unit<'_>)| {
+            let content = self.new.join(number.to_string());
+            match unit {
+                Unit::File(path) => write(&content, path),
+                Unit::Folder(folder, names) => {
+                    fs::create_dir(&content).map_err(|error| (self.root.join(folder), error))?;
+                    names.iter().try_for_each(|name| write(&content.join(name), folder.join(name).as_str()))
+                }
             }
-        }
-        Ok(staged)
+        };
+        let staged: Vec<Result<(), Failure>> = units.par_iter().enumerate().map(stage).collect();
+        staged.into_iter().collect()
     }
 
     fn place(&mut self, content: &Utf8Path, place: Utf8PathBuf) -> io::Result<()> {
@@ -185,9 +213,11 @@ impl<'a> Change<'a> {
     /// Puts back what was, newest first, and returns the error to tell.
     fn undo(self, (path, source): Failure) -> DiskError {
         let mut kept = 0;
-        for (place, before) in self.placed.iter().rev() {
+        for (number, (place, before)) in self.placed.iter().enumerate().rev() {
             let undone = match before {
                 Before::Nothing => fs::remove_file(place),
+                // What comes back goes with the staging folder.
+                Before::NoFolder => fs::rename(place, self.saved(number)),
                 Before::Saved(number) => fs::rename(self.saved(*number), place),
             };
             kept += usize::from(undone.is_err());
@@ -210,6 +240,43 @@ impl<'a> Change<'a> {
             }
         }
     }
+}
+
+/// What takes its place in one go.
+enum Unit<'a> {
+    File(&'a str),
+    /// A folder that is not there yet, with its files' names.
+    Folder(&'a Utf8Path, Vec<&'a str>),
+}
+
+impl Unit<'_> {
+    fn path(&self) -> &Utf8Path {
+        match self {
+            Unit::File(path) => Utf8Path::new(path),
+            Unit::Folder(folder, _) => folder,
+        }
+    }
+}
+
+/// The files, those of new folders together, in the order of the first path of each.
+fn units<'a>(paths: &'a BTreeSet<String>, new: &BTreeSet<&Utf8Path>) -> Vec<Unit<'a>> {
+    let mut units = Vec::new();
+    let mut folders: BTreeMap<&Utf8Path, usize> = BTreeMap::new();
+    for path in paths {
+        let inside = Utf8Path::new(path).parent().zip(Utf8Path::new(path).file_name()).filter(|(folder, _)| new.contains(folder));
+        let Some((folder, name)) = inside else {
+            units.push(Unit::File(path));
+            continue;
+        };
+        let number = *folders.entry(folder).or_insert_with(|| {
+            units.push(Unit::Folder(folder, Vec::new()));
+            units.len() - 1
+        });
+        if let Some(Unit::Folder(_, names)) = units.get_mut(number) {
+            names.push(name);
+        }
+    }
+    units
 }
 
 fn make_folders(folder: &Utf8Path, made: &mut Vec<Utf8PathBuf>) -> Result<(), Failure> {
@@ -252,7 +319,9 @@ mod tests {
             [("a", "new"), ("b/c/d", "new")].map(|(path, text)| (path.to_owned(), text.as_bytes().into())).into_iter().collect();
         let mut change = Change::begin(root).unwrap();
         let written = ["a", "b/c/d"].map(str::to_owned).into();
-        let failure = change.carry_out(&files, &Written { written, removed: ["gone".to_owned()].into(), unchanged: 0 }).unwrap_err();
+        let removed = ["gone".to_owned()].into();
+        let new = [Utf8Path::new("b/c")].into();
+        let failure = change.carry_out(&files, &Written { written, removed, unchanged: 0 }, &new).unwrap_err();
         assert_eq!(fs::read_to_string(root.join("b/c/d")).unwrap(), "new", "it had begun");
         let error = change.undo(failure);
         assert!(matches!(&error, DiskError::Write { path, .. } if path == &root.join("gone")), "{error:?}");

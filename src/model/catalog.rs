@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout};
+use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout, Stored};
 
 /// One environment of a repository.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,7 @@ pub struct Catalog {
     /// Valid Rollouts, sorted by namespace and name.
     pub rollouts: Vec<Rollout>,
     /// Every object read, sorted by object and path.
-    pub sources: Vec<Arc<Source>>,
+    pub sources: Vec<Arc<Stored>>,
     /// The gateways that this environment's references can use: the user's own first, then the shipped ones.
     pub gateways: Vec<(String, Gateway)>,
 }
@@ -42,9 +42,9 @@ pub enum Resolution<'a> {
     /// No object.
     Missing,
     /// The nearest object.
-    Found(&'a Arc<Source>),
+    Found(&'a Arc<Stored>),
     /// Several equally near ones.
-    Ambiguous(Vec<&'a Arc<Source>>),
+    Ambiguous(Vec<&'a Arc<Stored>>),
 }
 
 /// A script's text, and where it comes from.

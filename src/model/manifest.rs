@@ -76,6 +76,11 @@ impl Manifest {
         self.0
     }
 
+    /// The value of a manifest as one again.
+    pub(super) fn known(value: Value) -> Self {
+        Self(value)
+    }
+
     fn text(&self, pointer: &str) -> &str {
         self.0.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }

@@ -13,6 +13,7 @@ mod plan;
 mod replicas;
 mod rollout;
 mod status;
+mod stored;
 mod traffic;
 mod weight;
 
@@ -36,5 +37,6 @@ pub use status::{
     Bindings, Bypass, Condition, Cursor, Ending, Failure, Hold, HoldCause, Last, Outcome, Part, Phase, PlanStatus, Purpose,
     REQUEST_ANNOTATION, Request, Suspended, Verb,
 };
+pub use stored::Stored;
 pub use traffic::{HeaderModifier, HeaderValue, Match, MatchKind, NamedMatch, PathKind, PathMatch, Traffic};
 pub use weight::Weight;

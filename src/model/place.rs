@@ -1,5 +1,7 @@
 //! Where something stands in a file.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -76,6 +78,12 @@ impl Places {
         }
     }
 
+    /// Gives back what was taken for nodes that did not come.
+    pub(super) fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.keys.shrink_to_fit();
+    }
+
     /// The positions of the value at `pointer` and of all in it, as those of a document of its own.
     #[must_use]
     pub fn under(&self, pointer: &str) -> Self {
@@ -114,13 +122,13 @@ impl Places {
 
     /// The last child of that name: the last of two equal keys counts.
     fn child(&self, parent: usize, segment: &str) -> Option<usize> {
-        let name = segment.replace("~1", "/").replace("~0", "~");
+        let name: Cow<'_, str> = if segment.contains('~') { segment.replace("~1", "/").replace("~0", "~").into() } else { segment.into() };
         let end = long(self.nodes.get(parent)?.end);
         let (mut index, mut item, mut found) = (parent + 1, 0_usize, None);
         while index < end {
             let node = self.nodes.get(index)?;
             let is_it = match node.key {
-                Some(key) => self.key(key) == Some(name.as_str()),
+                Some(key) => self.key(key) == Some(&*name),
                 None => name.parse() == Ok(item),
             };
             if is_it {

@@ -1,5 +1,7 @@
 //! A plan in the making: how its objects are called, which versions of them it has, what it changes, what it was made from.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::baseline::Baseline;
@@ -56,7 +58,7 @@ impl<'a> Draft<'a> {
         let reference = &rollout.reference;
         let object = ObjectRef::new(&reference.api_version, &reference.kind, &rollout.namespace, &reference.name);
         if let Resolution::Found(source) = inputs.catalog.resolve(&object, &rollout.place.path) {
-            draft.read.push(source.manifest.value().clone());
+            draft.read.push(Arc::unwrap_or_clone(source.source()).manifest.into_value());
         }
         draft
     }
@@ -121,12 +123,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Other objects of the workload's kind in its namespace, as far as they were read.
-    pub(super) fn workloads_beside(&self, workload: &'a Source) -> impl Iterator<Item = &'a Source> {
+    pub(super) fn workloads_beside(&self, workload: &'a Source) -> impl Iterator<Item = Arc<Source>> {
         let own = &workload.object;
-        let others = self.catalog.sources.iter().map(AsRef::as_ref).filter(move |other| other.object != *own);
-        others.filter(move |other| {
+        let others = self.catalog.sources.iter().filter(move |other| other.object != *own);
+        let beside = others.filter(move |other| {
             (&other.object.group, &other.object.kind, &other.object.namespace) == (&own.group, &own.kind, &own.namespace)
-        })
+        });
+        beside.map(|other| other.source())
     }
 
     /// The digest of everything that the plan was made from.

@@ -45,10 +45,9 @@ pub fn directory(output: &str, environment: &str, plan: &Plan) -> Result<String,
     Ok(directory)
 }
 
-/// Returns the files of a plan.
-pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, TreeError> {
+/// Returns the files of a plan with these transitions, which are those that [`transitions`] gives.
+pub fn files(output: &str, environment: &str, plan: &Plan, transitions: &[Transition]) -> Result<Files, TreeError> {
     let directory = directory(output, environment, plan)?;
-    let transitions = transitions(plan);
     let mut files = Files::default();
     let mut add = |name: &str, text: String| files.insert(format!("{directory}/{name}"), text.into_bytes());
     add("plan.yaml", plan::to_text(plan));
@@ -56,7 +55,7 @@ pub fn files(output: &str, environment: &str, plan: &Plan) -> Result<Files, Tree
     for (name, text) in engines::files(plan) {
         add(name, text);
     }
-    for (part, transition) in parts(plan).zip(&transitions) {
+    for (part, transition) in parts(plan).zip(transitions) {
         add(&file_name(part), diff::unified(&transition.diffs));
     }
     Ok(files)
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn a_plan_has_a_page_and_a_diff_for_every_transition() {
         let plan = fixture();
-        let files = files("rollouts", "", &plan).expect("a tree");
+        let files = files("rollouts", "", &plan, &transitions(&plan)).expect("a tree");
         let paths: Vec<&str> = files.iter().map(|(path, _)| path).collect();
         assert_eq!(
             paths,
@@ -137,7 +136,8 @@ mod tests {
 
     #[test]
     fn an_engine_finds_no_object_but_the_plan() {
-        let files = files("rollouts", "eu", &fixture()).expect("a tree");
+        let plan = fixture();
+        let files = files("rollouts", "eu", &plan, &transitions(&plan)).expect("a tree");
         let synced = |path: &&str| [".yaml", ".yml", ".json", ".jsonnet"].iter().any(|end| path.ends_with(end));
         let paths: Vec<&str> = files.iter().map(|(path, _)| path).filter(synced).collect();
         assert_eq!(paths, ["rollouts/eu/prod/shop/plan.yaml"]);
@@ -148,7 +148,7 @@ mod tests {
         for name in ["..", "a/b", "", ".git", "a\\b", "-f"] {
             let mut plan = fixture();
             plan.name = name.to_owned();
-            assert_eq!(files("rollouts", "", &plan), Err(TreeError::Name { what: "rollout", name: name.to_owned() }));
+            assert_eq!(files("rollouts", "", &plan, &[]), Err(TreeError::Name { what: "rollout", name: name.to_owned() }));
         }
         assert!(directory("rollouts", "../x", &fixture()).is_err());
         assert_eq!(directory("", "", &fixture()).as_deref(), Ok("prod/shop"));

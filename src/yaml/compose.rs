@@ -8,7 +8,7 @@ use std::io::BufReader;
 
 use libyaml_safer::{Encoding, Error, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 
-use super::{DEPTH_LIMIT, RawDocument, ReadError, guard};
+use super::{DEPTH_LIMIT, RawDocument, ReadError, guard, lines};
 use crate::model::Position;
 
 /// The nodes of one document, parents before children; none for an empty text.
@@ -25,7 +25,7 @@ pub(super) struct Node {
     /// The index after the last node inside this one.
     pub(super) end: usize,
     /// It has brackets or braces.
-    is_flow: bool,
+    pub(super) is_flow: bool,
     /// An alias may ask for it again, alone or with what is around it.
     pub(super) is_anchored: bool,
 }
@@ -40,6 +40,11 @@ pub(super) enum Kind {
 
 /// Reads the nodes of a document's text.
 pub(super) fn compose(raw: &RawDocument<'_>) -> Result<Nodes, ReadError> {
+    lines::read(raw).map_or_else(|| parsed(raw), Ok)
+}
+
+/// The same by the event parser, whatever the text is.
+pub(super) fn parsed(raw: &RawDocument<'_>) -> Result<Nodes, ReadError> {
     let text = ended(raw.text.strip_prefix('\u{feff}').unwrap_or(raw.text));
     let by_offset = |offset: usize| {
         let before = &text[..offset];
@@ -140,7 +145,7 @@ fn index(value: u64) -> usize {
 }
 
 /// A line and a column of the text, counted from 0, as a position in the file.
-fn shifted(raw: &RawDocument<'_>, line: usize, column: usize) -> Position {
+pub(super) fn shifted(raw: &RawDocument<'_>, line: usize, column: usize) -> Position {
     let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     let first_column = if line == 0 { raw.first_column } else { 1 };
     Position { line: raw.first_line.saturating_add(count(line)), column: first_column.saturating_add(count(column)) }

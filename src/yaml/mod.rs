@@ -8,6 +8,7 @@ mod construct;
 mod guard;
 mod json;
 mod kustomize;
+mod lines;
 mod list;
 mod number;
 mod scalar;

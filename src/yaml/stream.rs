@@ -32,6 +32,9 @@ pub fn split(text: &str) -> Result<Vec<RawDocument<'_>>, ReadError> {
     if text.trim_start().starts_with('{') {
         return Ok(json_objects(text));
     }
+    if !text.is_empty() && !text.starts_with(SEPARATOR) && !text.contains("\n---") {
+        return Ok(vec![RawDocument { text, first_line: 1, first_column: 1, is_json: false }]);
+    }
     let mut documents = Vec::new();
     let mut push = |text, first_line| documents.push(RawDocument { text, first_line, first_column: 1, is_json: false });
     let (mut start, mut first_line, mut line, mut offset) = (0, 1, 1_u32, 0);

@@ -53,25 +53,28 @@ impl Args {
             transitions: Vec::new(),
         };
         let (mut text, mut document, mut html, mut release) = (String::new(), None, None, None);
+        let is_shown = !matches!(self.format, Format::Yaml | Format::Github);
+        let transitions = if is_shown || self.is_settling() { tree::transitions(plan) } else { Vec::new() };
+        let files = if self.is_settling() { tree::files("", &catalog.environment, plan, &transitions) } else { Ok(Files::default()) };
         match self.format {
             Format::Text => {
-                report.transitions = tree::transitions(plan);
+                report.transitions = transitions;
                 text = report::text(report, colors);
                 text.push_str(&report::coexistence(coexistence, colors));
             }
             Format::Html => {
-                report.transitions = tree::transitions(plan);
+                report.transitions = transitions;
                 let engines = report::coexistence(coexistence, Colors::Never);
                 html = Some(report::html_release(report, &tree::states(plan), engines));
             }
             Format::Json => {
                 let told = summary::release(report);
-                document = Some(report::json_plan(&told, tree::transitions(plan), plan::document(plan), coexistence));
+                document = Some(report::json_plan(&told, transitions, plan::document(plan), coexistence));
                 release = Some(told);
             }
             Format::Yaml => text = plan::to_text(plan),
             Format::Markdown => {
-                report.transitions = tree::transitions(plan);
+                report.transitions = transitions;
                 let engines = report::coexistence(coexistence, Colors::Never);
                 release = Some(Release { engines, ..summary::release(report) });
             }
@@ -82,7 +85,6 @@ impl Args {
             sentence: commit::sentence(plan),
             digest,
         };
-        let files = if self.is_settling() { tree::files("", &catalog.environment, plan) } else { Ok(Files::default()) };
         // A thousand of them wait for the last to be made.
         text.shrink_to_fit();
         let changed = super::shared::changed(plan);
