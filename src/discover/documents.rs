@@ -38,6 +38,9 @@ struct Record {
     second: Option<Arc<Pass>>,
 }
 
+/// A file's path and its bytes.
+type Entry<'a> = (&'a str, &'a Arc<[u8]>);
+
 /// What was read of a file before, and of which bytes.
 type Known<'a> = Option<(&'a Record, &'a Arc<[u8]>)>;
 
@@ -113,9 +116,9 @@ impl Documents {
 
 fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Documents>) -> Documents {
     let layout = skip::layout(&files);
-    let entries: Vec<(&str, &Arc<[u8]>)> = files.iter().collect();
+    let entries: Vec<Entry<'_>> = files.iter().collect();
     let known = before.map_or_else(|| vec![None; entries.len()], |before| before.known(&files));
-    let first = |((path, bytes), known): (&(&str, &Arc<[u8]>), Known<'_>)| {
+    let first = |((path, bytes), known): (&Entry<'_>, Known<'_>)| {
         let known = known.filter(|(_, old)| Arc::ptr_eq(old, bytes) || ***old == ***bytes).map(|(record, _)| record);
         first_pass(path, bytes, &layout, config, &asked, known)
     };
@@ -131,7 +134,8 @@ fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Docum
         None => wanted,
     };
     let is_same = before.is_some_and(|before| before.wanted == wanted);
-    let second = |((path, bytes), (record, is_known)): (&(&str, &Arc<[u8]>), (Record, bool))| {
+    let second = |(file, (record, is_known)): (&Entry<'_>, (Record, bool))| {
+        let (path, bytes) = *file;
         if (is_same && is_known) || record.skip.is_some() {
             record
         } else {

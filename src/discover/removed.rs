@@ -31,7 +31,10 @@ pub fn removed(head: &Discovery, base: &Discovery, documents: &Documents, config
     for (number, removed) in removed.iter().enumerate() {
         let folder = removed.source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let separator = if folder.is_empty() { "" } else { "/" };
-        files.insert(format!("{folder}{separator}removed-{number}.yaml"), yaml::write(removed.source.source().manifest.value()).into_bytes());
+        files.insert(
+            format!("{folder}{separator}removed-{number}.yaml"),
+            yaml::write(removed.source.source().manifest.value()).into_bytes(),
+        );
     }
     let with = discover(&documents.overlaid(&files, &BTreeSet::new(), config), config);
     removed.iter().filter_map(|removed| removed.finding(&with)).collect()

@@ -116,7 +116,9 @@ fn pack(value: &Value, nodes: &mut Vec<Node>, texts: &mut String, numbers: &mut 
         Value::String(text) => pack_text(text, nodes, texts),
         Value::Array(items) => {
             nodes.push(Node::List(short(items.len())));
-            items.iter().for_each(|item| pack(item, nodes, texts, numbers));
+            for item in items {
+                pack(item, nodes, texts, numbers);
+            }
         }
         Value::Object(map) => {
             nodes.push(Node::Map(short(map.len())));

@@ -55,13 +55,11 @@ impl Reader<'_, '_> {
     fn entry(&mut self, column: usize, content: &str) -> Option<()> {
         let item = item(content);
         self.leave(column, item.is_some())?;
-        match item {
-            Some(item) => self.item(column, content, item),
-            None => {
-                self.enter(false, column)?;
-                self.member(column, content)
-            }
+        if let Some(item) = item {
+            return self.item(column, content, item);
         }
+        self.enter(false, column)?;
+        self.member(column, content)
     }
 
     /// Closes what ends before this line.
@@ -106,21 +104,15 @@ impl Reader<'_, '_> {
         if item.is_empty() || item.starts_with('#') {
             return None;
         }
+        // What is inside of the item begins beyond its column, where nothing is open.
         if let Some(next) = self::item(item) {
-            self.fresh(true, inner)?;
             return self.item(inner, item, next);
         }
         if key(item).is_some() {
-            self.fresh(false, inner)?;
+            self.enter(false, inner)?;
             return self.member(inner, item);
         }
         self.scalar(inner, item)
-    }
-
-    /// A new collection inside of an item.
-    fn fresh(&mut self, is_list: bool, column: usize) -> Option<()> {
-        // The column is beyond that of the item, so nothing is open there.
-        self.enter(is_list, column)
     }
 
     /// A key and its value, if that stands on the line.

@@ -2,9 +2,10 @@
 //! never to nobody: on the way in, while the new version takes over, and on every way back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proptest::prelude::*;
-use rollout::model::{Originals, Pause, Plan, Replicas, Rollout, Severity};
+use rollout::model::{Originals, Pause, Plan, Replicas, Rollout, Severity, Stored};
 use rollout::plan;
 use rollout::render::{self, Inputs, Scripts};
 use rollout::simulate::{Row, Script, Simulation, Who, simulate};
@@ -180,7 +181,7 @@ fn a_selector_that_stands_in_no_file_is_told_of() {
 fn refusals(base: &Originals, head: &Originals, beside: Vec<Value>) -> Vec<String> {
     let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
     let mut catalog = catalog();
-    catalog.sources = beside.into_iter().map(source).collect();
+    catalog.sources = beside.into_iter().map(|object| Arc::new(Stored::new(Arc::unwrap_or_clone(source(object))))).collect();
     let inputs = Inputs { rollout: &rollout, catalog: &catalog, head, base: Some(base), previous: None, scripts: &Scripts::default() };
     render::plan(&inputs).err().unwrap_or_default().into_iter().map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
 }
