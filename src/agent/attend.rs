@@ -22,7 +22,7 @@ use super::tidings;
 use super::trouble::Trouble;
 use super::write::is_terminating;
 use crate::machine::{self, Event};
-use crate::model::{Await, Plan, PlanStatus};
+use crate::model::{Await, HoldCause, Plan, PlanStatus};
 use crate::plan::{API_VERSION, KIND, digest, from_value};
 
 /// What to do with a plan after a pass.
@@ -281,12 +281,17 @@ impl Attendance {
             self.shared.interests.clear(&self.key);
             return Next::Rest;
         };
-        self.shared.interests.set(&self.key, self.interest(&plan));
-        let held = self.status.cursor.as_ref().filter(|cursor| cursor.hold.is_some());
-        let mut wait = held.map_or(LOOK, |cursor| {
+        let held = self.status.cursor.as_ref().and_then(|cursor| Some((cursor.since, cursor.hold.as_ref()?)));
+        if held.is_some_and(|(_, hold)| hold.cause == HoldCause::Forbidden) {
+            // What may not be read cannot be watched.
+            self.shared.interests.clear(&self.key);
+        } else {
+            self.shared.interests.set(&self.key, self.interest(&plan));
+        }
+        let mut wait = held.map_or(LOOK, |(since, _)| {
             // Often at first, when somebody is likely to be at it, then ever more rarely.
-            let since = Duration::try_from(Timestamp::now().duration_since(cursor.since)).unwrap_or_default();
-            (since / 4).clamp(LOOK_HELD.0, LOOK_HELD.1)
+            let time = Duration::try_from(Timestamp::now().duration_since(since)).unwrap_or_default();
+            (time / 4).clamp(LOOK_HELD.0, LOOK_HELD.1)
         });
         if self.failures > 0 {
             let is_permanent = self.status.failure.as_ref().is_some_and(|failure| failure.permanent);

@@ -18,7 +18,7 @@ use crate::plan::rights::{Right, plural, rights};
 
 /// How many rights are asked for at the same time.
 const AT_ONCE: usize = 8;
-/// How many differences are told.
+/// How many differences and missing rights are told.
 const TOLD: usize = 5;
 
 /// One plan before its first write.
@@ -134,10 +134,13 @@ impl Check<'_> {
             }
             answers.extend(future::try_join_all(asked).await?);
         }
-        let missing: Vec<String> = answers.into_iter().flatten().collect();
+        let mut missing: Vec<String> = answers.into_iter().flatten().collect();
         if missing.is_empty() {
             return Ok(None);
         }
+        let more = missing.len().saturating_sub(TOLD);
+        missing.truncate(TOLD);
+        missing.extend((more > 0).then(|| format!("and {more} more")));
         let help = "apply what `rollout manifests --plans DIR` prints";
         Ok(Some(hold(HoldCause::Forbidden, format!("the agent may not {} in `{}`: {help}", missing.join(", "), self.key.namespace))))
     }

@@ -1,6 +1,8 @@
 //! Watches, as metadata only: they tell that something has changed, not what.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -59,8 +61,11 @@ pub(super) async fn watch<T: Send + 'static>(
     };
     // Small pages: a plan's metadata may carry a copy of all of it.
     let config = watcher::Config::default().page_size(50);
-    let mut stream = std::pin::pin!(watcher::watcher(api, config).backoff(Patience::default()));
+    let patience = Patience::default();
+    let works = Arc::clone(&patience.works);
+    let mut stream = std::pin::pin!(watcher::watcher(api, config).backoff(patience));
     while let Some(event) = stream.next().await {
+        works.fetch_or(!matches!(event, Err(_) | Ok(Event::Init)), Ordering::Relaxed);
         let seen = match event {
             Ok(Event::Apply(object) | Event::InitApply(object)) => Seen::There(Box::new(sighting(object.metadata))),
             Ok(Event::Delete(object)) => Seen::Gone(Box::new(sighting(object.metadata))),
@@ -77,23 +82,25 @@ pub(super) async fn watch<T: Send + 'static>(
     }
 }
 
-/// How long a watch that failed waits: twice as long each time, up to some seconds.
+/// How long a watch that failed waits: twice as long each time, up to some seconds, until it has told something. That it
+/// begins to list is no sign: what may not be listed begins so each time.
 #[derive(Debug, Default)]
-struct Patience(u32);
+struct Patience {
+    failed: u32,
+    works: Arc<AtomicBool>,
+}
 
 impl Iterator for Patience {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        self.0 = (self.0 + 1).min(5);
-        Some(Duration::from_millis(125) * 2_u32.pow(self.0))
+        self.failed = if self.works.swap(false, Ordering::Relaxed) { 1 } else { (self.failed + 1).min(6) };
+        Some(Duration::from_millis(125) * 2_u32.pow(self.failed))
     }
 }
 
 impl Backoff for Patience {
-    fn reset(&mut self) {
-        self.0 = 0;
-    }
+    fn reset(&mut self) {}
 }
 
 fn sighting(metadata: ObjectMeta) -> Sighting {
@@ -105,4 +112,27 @@ fn sighting(metadata: ObjectMeta) -> Sighting {
         annotations.iter().filter(|(key, _)| key.starts_with("rollout.dev/")).map(|(key, value)| format!("{key}={value}")).collect();
     let mark = format!("{:?} {:?} {} {}", metadata.uid, metadata.generation, metadata.deletion_timestamp.is_some(), ours.join("\n"));
     Sighting { namespace: metadata.namespace.unwrap_or_default(), names: owners.chain(service).chain([name.clone()]).collect(), name, mark }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use kube::runtime::utils::Backoff as _;
+
+    use super::Patience;
+
+    #[test]
+    fn a_watch_that_never_told_anything_is_tried_ever_more_rarely() {
+        let mut patience = Patience::default();
+        let mut next = || {
+            // The stream says so whenever it begins to list.
+            patience.reset();
+            patience.next().unwrap().as_millis()
+        };
+        assert_eq!([next(), next(), next()], [250, 500, 1000]);
+        assert_eq!([next(), next(), next(), next()], [2000, 4000, 8000, 8000]);
+        patience.works.store(true, Ordering::Relaxed);
+        assert_eq!(patience.next().unwrap().as_millis(), 250);
+    }
 }

@@ -91,7 +91,19 @@ impl ControlPlane {
             Self { address, folder: folder.to_owned(), api_server: Mutex::new(api_server), api_flags, others: vec![etcd], gateway: None };
         plane.wait_until_ready()?;
 
-        let admin = plane.admin_kubeconfig()?;
+        let cluster = plane.admin("suite")?;
+        install_crds(&cluster, definitions)?;
+        plane.gateway = Some(Gateway::start(plane.admin("gateway")?));
+        if has_controllers() {
+            plane.start_controllers(account_key, kwok_port)?;
+        }
+        Ok(plane)
+    }
+
+    /// What makes pods of Deployments, and lets them run.
+    fn start_controllers(&mut self, account_key: PathBuf, kwok_port: u16) -> Result<(), String> {
+        let (admin, cluster) = (self.admin_kubeconfig()?, self.admin("suite")?);
+        let folder = &self.folder.clone();
         let manager = flags([
             ("kubeconfig", admin.clone().into_os_string()),
             ("service-account-private-key-file", account_key.into_os_string()),
@@ -103,7 +115,7 @@ impl ControlPlane {
             ("kube-api-burst", "600".into()),
             ("concurrent-namespace-syncs", "4".into()),
         ]);
-        plane.others.push(start("KUBE_CONTROLLER_MANAGER", manager, folder, "kube-controller-manager")?);
+        self.others.push(start("KUBE_CONTROLLER_MANAGER", manager, folder, "kube-controller-manager")?);
         let scheduler = flags([
             ("kubeconfig", admin.clone().into_os_string()),
             ("leader-elect", "false".into()),
@@ -111,7 +123,7 @@ impl ControlPlane {
             ("kube-api-qps", "300".into()),
             ("kube-api-burst", "600".into()),
         ]);
-        plane.others.push(start("KUBE_SCHEDULER", scheduler, folder, "kube-scheduler")?);
+        self.others.push(start("KUBE_SCHEDULER", scheduler, folder, "kube-scheduler")?);
         let stages = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/stages.yaml");
         let mut kwok = flags([
             ("kubeconfig", admin.into_os_string()),
@@ -120,9 +132,8 @@ impl ControlPlane {
             ("node-lease-duration-seconds", "40".into()),
         ]);
         kwok.push("--manage-all-nodes".into());
-        plane.others.push(start("KWOK", kwok, folder, "kwok")?);
+        self.others.push(start("KWOK", kwok, folder, "kwok")?);
 
-        let cluster = plane.admin("suite")?;
         for node in 1..=4 {
             cluster.create(&json!({
                 "apiVersion": "v1", "kind": "Node",
@@ -130,9 +141,7 @@ impl ControlPlane {
                 "status": {"allocatable": {"cpu": "1k", "memory": "1Ti", "pods": "1000"}, "capacity": {"cpu": "1k", "memory": "1Ti", "pods": "1000"}},
             }))?;
         }
-        install_crds(&cluster, definitions)?;
-        plane.gateway = Some(Gateway::start(plane.admin("gateway")?));
-        Ok(plane)
+        Ok(())
     }
 
     /// Returns a client that may do everything and is known as `manager` in what it writes.
@@ -207,6 +216,13 @@ impl ControlPlane {
             }
         }
     }
+}
+
+/// Whether there are programs that make pods of Deployments. Somebody may have brought an API server and its store only.
+pub(crate) fn has_controllers() -> bool {
+    ["KUBE_CONTROLLER_MANAGER", "KUBE_SCHEDULER", "KWOK"]
+        .iter()
+        .all(|variable| env::var_os(format!("ROLLOUT_E2E_{variable}")).is_some_and(|file| !file.is_empty()))
 }
 
 /// Starts the program that `ROLLOUT_E2E_<variable>` names.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use crate::control_plane::{ControlPlane, Definitions};
+use crate::control_plane::{ControlPlane, Definitions, has_controllers};
 use crate::plans;
 use crate::scenarios::{self, Scenario};
 use crate::world::{World, program};
@@ -76,6 +76,11 @@ pub(crate) fn run(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
     let wanted: Vec<Scenario> = wanted.into_iter().filter(|scenario| has_agent || !scenario.needs_agent).collect();
     if wanted.len() < count {
         println!("this build has no agent: {} of {count} scenarios are skipped", count - wanted.len());
+    }
+    let count = wanted.len();
+    let wanted: Vec<Scenario> = wanted.into_iter().filter(|scenario| has_controllers() || !scenario.needs_pods).collect();
+    if wanted.len() < count {
+        println!("nobody makes pods here: {} of {count} scenarios are skipped", count - wanted.len());
     }
     let begin = Instant::now();
     let plane = ControlPlane::start(&folder.join("control-plane"), wishes.definitions)?;

@@ -126,7 +126,7 @@ impl<'a> World<'a> {
         Ok(manifests)
     }
 
-    /// Applies the manifests of one side as their owner, and waits until the workloads are there.
+    /// Applies the manifests of one side as their owner, and waits until the workloads are there, where anybody makes pods.
     pub(crate) fn install(&self, side: &str) -> Result<(), String> {
         let manifests = self.manifests(side)?;
         for manifest in &manifests {
@@ -134,7 +134,7 @@ impl<'a> World<'a> {
         }
         for name in manifests
             .iter()
-            .filter(|manifest| manifest["kind"] == "Deployment")
+            .filter(|manifest| manifest["kind"] == "Deployment" && crate::control_plane::has_controllers())
             .filter_map(|manifest| manifest["metadata"]["name"].as_str())
         {
             self.wait(&format!("Deployment {name} to be there"), PATIENCE, || {

@@ -119,18 +119,24 @@ fn not_installed(world: &mut World<'_>) -> Result<(), String> {
     let at = At { kind: "CustomResourceDefinition", namespace: "", name: "trafficsplits.edge.example.com" };
     world.cluster.delete(at, "Background")?;
     world.wait("the definition to be gone", PATIENCE, || Ok(world.cluster.get(at)?.is_none().then_some(())))?;
+    // Its objects have gone with it.
+    cart.remember()?;
     let result = refused(
         &mut api,
         &mut cart,
         "NotServed",
         "the cluster does not serve TrafficSplit of edge.example.com/v1: install its CustomResourceDefinition",
     );
+    // What comes next is looked at before the agent writes.
+    cart.agent.process()?.signal("STOP");
     // Whatever has happened, the scenarios after this one need it.
     world.plane.install_definitions()?;
     result?;
     let manifests = world.manifests("before")?;
     let split = manifests.iter().find(|manifest| manifest["kind"] == "TrafficSplit").ok_or("no TrafficSplit")?;
     world.wait("the route to be applied", PATIENCE, || world.cluster.apply(split).map(Some))?;
+    api.remember()?;
+    cart.agent.process()?.signal("CONT");
     api.wait_long("the release to begin", Duration::from_secs(40), |status| status["cursor"]["part"] != "check")?;
     api.approve_to_the_end()?;
     api.neighbours.push(cart.plan.clone());

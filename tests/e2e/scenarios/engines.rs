@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Scenario, beside};
+use super::{Scenario, before_pods, beside};
 use crate::engine::{Engine, Sort};
 use crate::release::{Running, prepare};
 use crate::world::{PATIENCE, World};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
-    beside("flux-reverts-without-settings", |world| reverts(world, Sort::Flux)),
-    beside("argo-reverts-without-settings", |world| reverts(world, Sort::Argo)),
-    beside("flux-holds-with-settings", |world| holds(world, Sort::Flux)),
-    beside("argo-holds-with-settings", |world| holds(world, Sort::Argo)),
+    before_pods("flux-reverts-without-settings", |world| reverts(world, Sort::Flux)),
+    before_pods("argo-reverts-without-settings", |world| reverts(world, Sort::Argo)),
+    before_pods("flux-holds-with-settings", |world| holds(world, Sort::Flux)),
+    before_pods("argo-holds-with-settings", |world| holds(world, Sort::Argo)),
     beside("release-beside-flux", |world| releases(world, Sort::Flux)),
     beside("release-beside-argo", |world| releases(world, Sort::Argo)),
     beside("abort-beside-flux", |world| aborts(world, Sort::Flux)),

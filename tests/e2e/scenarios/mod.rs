@@ -2,6 +2,7 @@
 
 mod abort;
 mod approvals;
+mod assets;
 mod bad_plans;
 mod crash;
 mod endings;
@@ -26,6 +27,8 @@ pub(crate) struct Scenario {
     pub(crate) is_alone: bool,
     /// Whether the agent carries the plan out.
     pub(crate) needs_agent: bool,
+    /// Whether there have to be pods.
+    pub(crate) needs_pods: bool,
     /// The story.
     pub(crate) run: fn(&mut World<'_>) -> Result<(), String>,
 }
@@ -47,23 +50,29 @@ pub(crate) fn all() -> Vec<Scenario> {
         endings::SCENARIOS,
         engines::SCENARIOS,
         played::SCENARIOS,
+        assets::SCENARIOS,
     ]
     .concat()
 }
 
 /// A scenario that may run beside others.
 const fn beside(name: &'static str, run: fn(&mut World<'_>) -> Result<(), String>) -> Scenario {
-    Scenario { name, is_alone: false, needs_agent: true, run }
+    Scenario { name, is_alone: false, needs_agent: true, needs_pods: true, run }
+}
+
+/// A scenario in which nothing comes so far that pods are needed.
+const fn before_pods(name: &'static str, run: fn(&mut World<'_>) -> Result<(), String>) -> Scenario {
+    Scenario { name, is_alone: false, needs_agent: true, needs_pods: false, run }
 }
 
 /// A scenario without the agent.
 const fn by_hand(name: &'static str, run: fn(&mut World<'_>) -> Result<(), String>) -> Scenario {
-    Scenario { name, is_alone: false, needs_agent: false, run }
+    Scenario { name, is_alone: false, needs_agent: false, needs_pods: true, run }
 }
 
 /// A scenario that shakes the control plane.
 const fn alone(name: &'static str, run: fn(&mut World<'_>) -> Result<(), String>) -> Scenario {
-    Scenario { name, is_alone: true, needs_agent: true, run }
+    Scenario { name, is_alone: true, needs_agent: true, needs_pods: true, run }
 }
 
 /// A Deployment's pods get ready after so long.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Scenario, alone, beside};
+use super::{Scenario, alone, before_pods, beside};
 use crate::cluster::{At, Patch};
 use crate::release::{begin, prepare};
 use crate::world::{PATIENCE, World};
@@ -17,7 +17,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     beside("route-not-accepted-holds", not_accepted),
     beside("deadline-aborts", deadline),
     beside("racing-approvals", racing_approvals),
-    beside("unknown-plan-version", unknown_version),
+    before_pods("unknown-plan-version", unknown_version),
     alone("another-controller", another_controller),
 ];
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Scenario, beside};
+use super::{Scenario, before_pods, beside};
 use crate::recorder::Release;
 use crate::release::{Running, begin, prepare};
 use crate::world::World;
@@ -16,8 +16,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     beside("refreshed-in-mid-step", refreshed),
     beside("bypassed", bypassed),
     beside("created-at-once", created_at_once),
-    beside("edited-by-hand", edited_by_hand),
-    beside("preview", preview),
+    before_pods("edited-by-hand", edited_by_hand),
+    before_pods("preview", preview),
 ];
 
 /// The third version's manifests, in a third side `next`, and the plan from the first to it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Scenario, beside};
+use super::{Scenario, before_pods, beside};
 use crate::release::{begin, prepare};
 use crate::world::{PATIENCE, World};
 
@@ -16,7 +16,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     beside("canary-deployment-deleted", canary_deleted),
     beside("owner-applies-the-route-again", owner_applies_route),
     beside("foreign-edit-of-a-weight", foreign_edit),
-    beside("baseline-differs", baseline_differs),
+    before_pods("baseline-differs", baseline_differs),
     beside("missing-right-before-the-first-write", missing_right),
     beside("scaled-in-mid-step", scaled),
 ];
