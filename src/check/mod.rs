@@ -2,9 +2,13 @@
 
 mod traffic_differs;
 mod traffic_leaks;
+mod traffic_lost;
 
 use crate::exposure::{self, Exposure};
 use crate::model::{Finding, Manifest, ObjectKey, Originals, Plan, Source};
+
+/// Shares are sums of fractions: this much is noise.
+const NOISE: f64 = 1e-9;
 
 /// Returns what readers should know about a plan that was rendered from `originals`.
 pub fn check(plan: &Plan, originals: &Originals) -> Vec<Finding> {
@@ -12,6 +16,7 @@ pub fn check(plan: &Plan, originals: &Originals) -> Vec<Finding> {
     let mut findings = Vec::new();
     traffic_differs::check(plan, &exposure, originals, &mut findings);
     traffic_leaks::check(plan, &exposure, originals, &mut findings);
+    traffic_lost::check(plan, &exposure, originals, &mut findings);
     findings
 }
 

@@ -135,3 +135,32 @@ fn a_service_that_nobody_pins_leaks_and_is_told_once() {
         )]
     );
 }
+
+fn object<'a>(plan: &'a mut Plan, version: &str) -> &'a mut Value {
+    plan.spec.objects.get_mut(&VersionKey::try_from(version.to_owned()).unwrap()).unwrap()
+}
+
+#[test]
+fn requests_that_no_pod_gets_after_the_release_are_an_error() {
+    let mut plan = fixture();
+    object(&mut plan, "Deployment/shop@2")["spec"]["template"]["metadata"]["labels"] = json!({"app": "other"});
+    assert_eq!(told(&plan), [(Severity::Error, "traffic-lost: after the release `/` reaches no pod to 100%".to_owned())]);
+    object(&mut plan, "Deployment/shop@1")["spec"]["template"]["metadata"]["labels"] = json!({"app": "other"});
+    plan.spec.steps.clear();
+    assert_eq!(told(&plan), [], "they reach none today");
+}
+
+#[test]
+fn requests_that_no_pod_gets_in_a_step_without_traffic_are_an_error() {
+    let mut plan = fixture();
+    plan.spec.steps.truncate(1);
+    plan.spec.steps[0].traffic = None;
+    for version in &mut plan.spec.steps[0].state {
+        if version.object().kind() == "VirtualService" {
+            *version = version.object().version(1);
+        }
+    }
+    assert_eq!(told(&plan), []);
+    object(&mut plan, "Service/shop@2")["spec"]["selector"] = json!({"app": "other"});
+    assert_eq!(told(&plan), [(Severity::Error, "traffic-lost: in step 1 `/` reaches no pod to 100%".to_owned())]);
+}

@@ -1,14 +1,11 @@
 //! A step whose manifests give the new version another share than the step declares.
 
-use super::{percent, placed, split_steps};
+use super::{NOISE, percent, placed, split_steps};
 use crate::exposure::{Exposure, Request, Route, Routes, Share, Split, Verdict};
 use crate::model::{Code, Finding, Originals, Plan, StepTraffic};
 
 /// The finding's code.
 pub(super) const CODE: Code = "traffic-differs";
-
-/// Shares are sums of fractions: this much is noise.
-const NOISE: f64 = 1e-9;
 
 /// How many requests are named.
 const NAMED: usize = 3;

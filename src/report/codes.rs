@@ -325,6 +325,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A destination that is meant for the old version has pods of the new version behind it too.\n\nIn steps with traffic, requests to it reach the new version by the number of pods, beside the share that the step declares. With `disableGenerateCanaryService` nobody pins the Service: let every destination name a subset whose labels only one version's pods have.",
     ),
     (
+        "traffic-lost",
+        "Requests that reach pods today reach none in a step, or after the release.\n\nA subset of a DestinationRule, or a Service, selects by labels that change together with the pods: what is written for the new pods does not select the old ones. Give the pods the new label beside the old one in one change, let the subset select by it in the next, and take the old label away in a third.",
+    ),
+    (
         "traffic-routing-shared",
         "The Rollout uses a TrafficRouting of its own kind, which is not read yet.\n\nWrite `trafficRoutings` in the Rollout.",
     ),
