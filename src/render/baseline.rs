@@ -19,6 +19,14 @@ impl Baseline {
         groups.get(&object.group).or_else(|| groups.values().next().filter(|_| groups.len() == 1))
     }
 
+    /// With those of another that are missing here: what a former plan did not hold was as the manifests said.
+    fn or(mut self, other: Baseline) -> Self {
+        for (name, groups) in other.0 {
+            self.0.entry(name).or_insert(groups);
+        }
+        self
+    }
+
     fn of<'a>(objects: impl Iterator<Item = &'a Value>) -> Baseline {
         let mut baseline = Baseline::default();
         for value in objects {
@@ -32,11 +40,10 @@ impl Baseline {
 
 /// A former plan comes first: rendered again for the same target it keeps its baseline; otherwise its target is where we start.
 pub(super) fn choose(previous: Option<&Plan>, base: Option<&Originals>, head_workload: &Value) -> Baseline {
-    if let Some(plan) = previous {
-        let is_same = workload_of(plan, &plan.spec.target).is_some_and(|target| has_equal_release(target, head_workload));
-        return from_plan(plan, if is_same { &plan.spec.baseline } else { &plan.spec.target });
-    }
-    base.map(from_originals).unwrap_or_default()
+    let manifests = base.map(from_originals).unwrap_or_default();
+    let Some(plan) = previous else { return manifests };
+    let is_same = workload_of(plan, &plan.spec.target).is_some_and(|target| has_equal_release(target, head_workload));
+    from_plan(plan, if is_same { &plan.spec.baseline } else { &plan.spec.target }).or(manifests)
 }
 
 /// The digest of the release from `baseline` to `target`; none when there is nothing to release.
@@ -72,10 +79,12 @@ fn workload_of<'a>(plan: &'a Plan, state: &[VersionKey]) -> Option<&'a Value> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
 
     use super::{Baseline, choose};
-    use crate::model::{ObjectRef, VersionKey};
+    use crate::model::{Manifest, ObjectRef, Originals, Places, Source, VersionKey};
     use crate::plan::fixture;
 
     #[test]
@@ -94,6 +103,24 @@ mod tests {
         let baseline = choose(Some(&plan), None, &head);
         assert_eq!(baseline.get(&object), Some(&fixture().spec.objects[&fixture().spec.baseline[0]]));
         assert_ne!(baseline.get(&object), Some(&head), "the same target keeps its baseline");
+    }
+
+    #[test]
+    fn what_a_former_plan_did_not_hold_is_as_the_base_has_it() {
+        let source = |value: Value| {
+            let manifest = Manifest::try_from(value).unwrap();
+            let object = manifest.object_ref("prod");
+            Arc::new(Source { manifest, object, path: "a.yaml".into(), places: Places::default(), remarks: Vec::new() })
+        };
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "other"}});
+        let of_base = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop"}});
+        let base = Originals { service: Some(source(service.clone())), workload: Some(source(of_base)), ..Originals::default() };
+        let plan = fixture();
+        let head = plan.spec.objects[&plan.spec.target[0]].clone();
+        let baseline = choose(Some(&plan), Some(&base), &head);
+        assert_eq!(baseline.get(&ObjectRef::new("v1", "Service", "", "other")), Some(&service));
+        let workload = ObjectRef::new("apps/v1", "Deployment", "", "shop");
+        assert_eq!(baseline.get(&workload), Some(&plan.spec.objects[&plan.spec.baseline[0]]), "the plan comes first");
     }
 
     #[test]
