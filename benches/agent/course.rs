@@ -17,11 +17,11 @@ pub(crate) const NAME: &str = "shop";
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     /// From the plan to the first step's gate.
-    pub(crate) to_first: f64,
+    pub(crate) first: f64,
     /// From an approval to the next step's gate, on average.
-    pub(crate) to_next: f64,
+    pub(crate) next: f64,
     /// From the last approval to the end.
-    pub(crate) to_end: f64,
+    pub(crate) end: f64,
 }
 
 /// Carries a release out and approves each step.
@@ -48,9 +48,9 @@ pub(crate) fn succeed(world: &mut World<'_>) -> Result<(Times, Vec<Gap>), String
     })?;
     let nexts: Vec<f64> = approvals.iter().zip(gates.iter().skip(1)).map(|(from, to)| between(&events, *from, *to)).collect();
     let times = Times {
-        to_first: between(&events, applied, gates.first().copied().unwrap_or_default()),
-        to_next: nexts.iter().sum::<f64>() / f64::from(u32::try_from(nexts.len().max(1)).unwrap_or(1)),
-        to_end: approvals.last().map_or(f64::NAN, |from| between(&events, *from, end)),
+        first: between(&events, applied, gates.first().copied().unwrap_or_default()),
+        next: nexts.iter().sum::<f64>() / f64::from(u32::try_from(nexts.len().max(1)).unwrap_or(1)),
+        end: approvals.last().map_or(f64::NAN, |from| between(&events, *from, end)),
     };
     Ok((times, gaps(&plan, &events)))
 }

@@ -109,7 +109,7 @@ fn holds(view: &View, wait: &Value) -> bool {
     if let Some(condition) = wait.get("condition") {
         let (kind, name) = split(&condition["object"]);
         let Some(live) = view.get(kind, name) else { return false };
-        let all = live["status"]["parents"].as_array().into_iter().flatten().flat_map(|parent| parent["conditions"].as_array());
+        let all = live["status"]["parents"].as_array().into_iter().flatten().filter_map(|parent| parent["conditions"].as_array());
         let mut all = all.flatten().filter(|found| found["type"] == condition["type"]);
         return all.any(|found| found["status"] == condition["status"] && found["observedGeneration"] == live["metadata"]["generation"]);
     }

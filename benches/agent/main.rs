@@ -1,10 +1,10 @@
 //! The agent's budgets on a real control plane: what it takes at rest with a thousand plans, and how fast it goes on.
 //!
-//! `tests/e2e/run --bench` brings the control plane along and runs this with a release build; `-- rest` or `-- release` only
-//! that part. Every time is read from a watch of the API server, every request from the API server's own audit log. Linux
+//! `tests/e2e/run --bench` brings the control plane along and runs this with a release build; `rest`, `release` or `many`
+//! behind it only that part. Every time is read from a watch of the API server, every request from the API server's own audit log. Linux
 //! only: memory and the processor's time are read from `/proc`.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program of its own, outside of the rooms")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::panic, reason = "a program of its own, outside of the rooms")]
 #![allow(dead_code, reason = "the end-to-end suite's own parts are used, and not all of each")]
 
 #[path = "../../tests/e2e/cluster.rs"]
@@ -41,6 +41,9 @@ use std::{env, thread};
 use audit::Audit;
 use control_plane::{ControlPlane, Definitions};
 use rows::Rows;
+
+/// How many releases run at the same time where many do.
+const MANY: usize = 20;
 
 /// What the command line asks for.
 struct Wishes {
@@ -82,7 +85,7 @@ fn wishes(mut arguments: impl Iterator<Item = String>) -> Result<Wishes, String>
             // The script's own, and cargo's.
             "--keep" | "--bench" => {}
             unknown if unknown.starts_with('-') => {
-                return Err(format!("unknown argument `{unknown}`; known are --plans N, --runs N, --keep, `rest` and `release`"));
+                return Err(format!("unknown argument `{unknown}`; known are --plans N, --runs N, --keep, `rest`, `release` and `many`"));
             }
             name => wishes.names.push(name.to_owned()),
         }
@@ -97,12 +100,20 @@ fn measure(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
     let plane = ControlPlane::start_with(&folder.join("control-plane"), Definitions::Ours, audit.flags())?;
     subject::install_account(&plane)?;
     let mut rows = Rows::default();
-    let size = park::fill(&plane, &folder.join("park"), wishes.plans)?;
+    let (park, more) = (folder.join("park"), if is_wanted("many") { MANY } else { 0 });
+    let size = park::fill(&plane, &park, wishes.plans, more)?;
     rows.say(&format!("{} plans, {:.1} KB each in the cluster; load {}", wishes.plans, size / 1000.0, rows::load()));
     let mut agent = subject::Subject::new(&plane, folder)?;
     rest::measure(&mut agent, &audit, wishes.plans, is_wanted("rest"), &mut rows)?;
     if is_wanted("release") {
         scenario::measure(&plane, folder, &mut agent, wishes.runs, &mut rows)?;
+    }
+    if is_wanted("many") {
+        park::release(&plane, &park, wishes.plans..wishes.plans + MANY)?;
+        let memory = agent.memory()?;
+        rows.say("");
+        rows.value(&format!("{MANY} releases at their first gates: resident"), memory.resident, "MiB");
+        rows.value(&format!("{MANY} releases at their first gates: peak"), memory.peak, "MiB");
     }
     Ok(rows.are_met())
 }

@@ -3,13 +3,16 @@
 //! Their workloads are at the target already, so that the agent itself brings each plan to its rest: `Bypassed`.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::cluster::At;
 use crate::control_plane::ControlPlane;
 use crate::generate::{application, application_name};
 use crate::subject::install_rights;
@@ -17,13 +20,16 @@ use crate::world::{files, program};
 
 /// How many namespaces the plans are in.
 const NAMESPACES: usize = 20;
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How many applications are applied at the same time.
 const AT_ONCE: usize = 6;
 
-/// Renders the plans, gives the agent its rights, and applies everything. Returns the size of a plan in JSON, in bytes.
-pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize) -> Result<f64, String> {
+/// Renders `count` plans and `more`, gives the agent its rights, and applies the first ones with all they need. Returns the size
+/// of a plan in JSON, in bytes.
+pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize, more: usize) -> Result<f64, String> {
     for (side, version) in [("before", "1.0"), ("after", "2.0")] {
-        for number in 0..count {
+        for number in 0..count + more {
             for (file, text) in application(number, 2, version) {
                 let text = text.replace("namespace: prod", &format!("namespace: {}", namespace(number)));
                 let path = folder.join(side).join(application_name(number)).join(file);
@@ -39,7 +45,7 @@ pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize) -> Result<
         return Err(format!("rollout render: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
     }
     let cluster = plane.admin("owner")?;
-    for number in 0..NAMESPACES.min(count) {
+    for number in 0..NAMESPACES.min(count + more) {
         cluster.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace(number)}}))?;
     }
     install_rights(plane, &folder.join("plans"))?;
@@ -50,6 +56,54 @@ pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize) -> Result<
     });
     let bytes = results.into_iter().sum::<Result<usize, String>>()?;
     Ok(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)) / f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX)))
+}
+
+/// Begins the release of the plans with these numbers, and returns when each waits at its first gate.
+pub(crate) fn release(plane: &ControlPlane, folder: &Path, numbers: Range<usize>) -> Result<(), String> {
+    let cluster = plane.admin("owner")?;
+    for number in numbers.clone() {
+        let name = application_name(number);
+        for file in files(&folder.join("before").join(&name)) {
+            let mut object = read(&file)?;
+            if object["kind"] == "Deployment" {
+                object["spec"]["replicas"] = json!(1);
+            }
+            cluster.apply(&object)?;
+        }
+    }
+    for number in numbers.clone() {
+        let (namespace, name) = (namespace(number), application_name(number));
+        wait(&format!("{name} to be there"), || {
+            let live = cluster.get(At { kind: "Deployment", namespace: &namespace, name: &name })?.unwrap_or_default();
+            Ok(live["status"]["availableReplicas"] == 1)
+        })?;
+        cluster.create(&plan(folder, number)?)?;
+    }
+    for number in numbers {
+        let (namespace, name) = (namespace(number), application_name(number));
+        wait(&format!("the first gate of {name}"), || {
+            let live = cluster.get(At { kind: "RolloutPlan", namespace: &namespace, name: &name })?.unwrap_or_default();
+            Ok(live["status"]["cursor"]["part"] == "gate")
+        })?;
+    }
+    Ok(())
+}
+
+fn wait(what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+    let end = Instant::now() + PATIENCE;
+    while !is_so()? {
+        if Instant::now() > end {
+            return Err(format!("waited {} s for {what}", PATIENCE.as_secs()));
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+fn plan(folder: &Path, number: usize) -> Result<Value, String> {
+    let below = folder.join("plans").join(namespace(number)).join(application_name(number));
+    let plan = files(&below).into_iter().find(|file| file.ends_with("plan.yaml"));
+    read(&plan.ok_or_else(|| format!("no plan in {}", below.display()))?)
 }
 
 fn namespace(number: usize) -> String {
@@ -70,9 +124,7 @@ fn apply(plane: &ControlPlane, folder: &Path, left: &Mutex<Vec<usize>>) -> Resul
             }
             cluster.apply(&object)?;
         }
-        let below = folder.join("plans").join(namespace(number)).join(&name);
-        let plan = files(&below).into_iter().find(|file| file.ends_with("plan.yaml"));
-        let plan = read(&plan.ok_or_else(|| format!("no plan in {}", below.display()))?)?;
+        let plan = plan(folder, number)?;
         bytes += plan.to_string().len();
         cluster.create(&plan)?;
     }

@@ -136,7 +136,7 @@ pub(crate) fn measure(plane: &ControlPlane, folder: &Path, agent: &mut Subject, 
 
 fn tell(scenario: &Scenario, times: &[Times], rows: &mut Rows) {
     let of = |value: fn(&Times) -> f64| times.iter().map(value).collect::<Vec<f64>>();
-    let parts = [of(|times| times.to_first), of(|times| times.to_next), of(|times| times.to_end)];
+    let parts = [of(|times| times.first), of(|times| times.next), of(|times| times.end)];
     let names = ["change → step 1 ready", "approve → next step ready", "last approval → end"];
     for (index, (name, part)) in names.iter().zip(&parts).enumerate() {
         let kruise = scenario.kruise.map_or(f64::NAN, |kruise| kruise[index]);

@@ -1,7 +1,7 @@
 //! The agent that is measured: the release build, with the identity and the rights that `rollout manifests` gives it, for all
 //! namespaces, as it is installed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,22 +42,34 @@ pub(crate) fn install_account(plane: &ControlPlane) -> Result<(), String> {
 }
 
 /// Gives the agent the rights that the plans of a folder need.
-pub(crate) fn install_rights(plane: &ControlPlane, plans: &Path) -> Result<(), String> {
-    let output = Command::new(program())
-        .args(["manifests", "--namespace", HOME, "--format", "json", "--plans"])
-        .arg(plans)
-        .output()
-        .map_err(|error| error.to_string())?;
-    let list: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("rollout manifests: {error}\n{}", String::from_utf8_lossy(&output.stderr)))?;
+pub(crate) fn install_rights(plane: &ControlPlane, folder: &Path) -> Result<(), String> {
     let cluster = plane.admin("owner")?;
-    for object in list["items"].as_array().into_iter().flatten() {
+    for object in &installation(&[OsStr::new("--plans"), folder.as_os_str()])? {
         // Nothing runs in this cluster, and Services are of no use then.
         if !matches!(object["kind"].as_str(), Some("Deployment" | "PodDisruptionBudget" | "Service")) {
             cluster.apply(object)?;
         }
     }
     Ok(())
+}
+
+/// What `rollout manifests` prints.
+fn installation(more: &[&OsStr]) -> Result<Vec<Value>, String> {
+    let mut command = Command::new(program());
+    let output = command.args(["manifests", "--namespace", HOME, "--format", "json"]).args(more).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let list: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("rollout manifests: {error}\n{}", String::from_utf8_lossy(&output.stderr)))?;
+    Ok(list["items"].as_array().cloned().unwrap_or_default())
+}
+
+/// The variables that the installation gives the agent, as `NAME=value`.
+fn environment() -> Result<Vec<OsString>, String> {
+    let all = installation(&[])?;
+    let deployment = all.into_iter().find(|object| object["kind"] == "Deployment").unwrap_or_default();
+    let variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Ok(variables.iter().map(|variable| format!("{}={}", text(&variable["name"]), text(&variable["value"])).into()).collect())
 }
 
 impl Subject {
@@ -70,14 +82,17 @@ impl Subject {
     /// Starts it as the installation does.
     pub(crate) fn start(&mut self) -> Result<(), String> {
         let flag = |name: &str, value: &str| OsString::from(format!("--{name}={value}"));
-        let arguments = vec![
+        let mut arguments = environment()?;
+        arguments.extend([
+            program().into_os_string(),
             OsString::from("agent"),
             flag("kubeconfig", &self.kubeconfig.display().to_string()),
             flag("lease-namespace", HOME),
             flag("lease-name", "rollout-agent"),
             flag("listen", "127.0.0.1:0"),
-        ];
-        self.process = Some(process::start(Program { file: &program(), arguments, log: self.log.clone() })?);
+        ]);
+        // It becomes the program, with the same number.
+        self.process = Some(process::start(Program { file: Path::new("env"), arguments, log: self.log.clone() })?);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Requests to the API server: one method a verb, with retries, and with the fence before each write.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,12 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use hyper::{Method, Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::fence::Fence;
+use super::glimpse::Glimpse;
 use super::metrics::Metrics;
 use super::trouble::Trouble;
 
@@ -21,6 +25,14 @@ pub(super) const MANAGER: &str = "rollout-agent";
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// The longest answer that is read.
 const LONGEST: usize = 64 * 1024 * 1024;
+/// How many objects one answer lists of which only the metadata is asked for.
+const PAGE: usize = 100;
+/// What is accepted of an object.
+const JSON: &str = "application/json";
+/// What is accepted where only the metadata is wanted.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+/// The same, of a list.
+const METADATA_OF_ALL: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 /// How often a request is sent that fails for a passing reason.
 const TRIES: u32 = 5;
 
@@ -43,10 +55,27 @@ pub(super) struct Api {
 
 struct Call<'a> {
     method: Method,
+    /// What is taken for an answer.
+    accept: &'static str,
     target: String,
     content_type: &'static str,
     body: Option<&'a Value>,
     writes: bool,
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: PageMetadata,
+    #[serde(default)]
+    items: Vec<Glimpse>,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMetadata {
+    #[serde(rename = "continue")]
+    next: Option<String>,
 }
 
 impl Api {
@@ -67,7 +96,7 @@ impl Api {
 
     /// Returns the object or list at a path, with its query; `None` if there is none.
     pub(super) async fn get(&self, target: &str) -> Result<Option<Value>, Trouble> {
-        let call = Call { method: Method::GET, target: target.to_owned(), content_type: "", body: None, writes: false };
+        let call = Call { method: Method::GET, accept: JSON, target: target.to_owned(), content_type: "", body: None, writes: false };
         match self.call(&call).await {
             Ok(value) => Ok(Some(value)),
             Err(Trouble::NotFound(_)) => Ok(None),
@@ -92,6 +121,25 @@ impl Api {
         }
     }
 
+    /// Returns the namespaces that have objects of a collection, reading nothing else of them.
+    pub(super) async fn namespaces(&self, path: &str) -> Result<BTreeSet<String>, Trouble> {
+        let mut all = BTreeSet::new();
+        let mut next = String::new();
+        loop {
+            let target = format!("{path}?limit={PAGE}{next}");
+            let call = Call { method: Method::GET, accept: METADATA_OF_ALL, target, content_type: "", body: None, writes: false };
+            let page: Page = match self.call(&call).await {
+                Err(Trouble::NotFound(_)) => return Ok(all),
+                result => result?,
+            };
+            all.extend(page.items.into_iter().filter_map(|item| item.metadata.namespace));
+            match page.metadata.next.filter(|token| !token.is_empty()) {
+                Some(token) => next = format!("&continue={}", segment(&token)),
+                None => return Ok(all),
+            }
+        }
+    }
+
     /// Makes an object.
     pub(super) async fn create(&self, path: &str, object: &Value, mode: Mode) -> Result<Value, Trouble> {
         self.write(Method::POST, format!("{path}?{}", query(mode)), "application/json", object, mode).await
@@ -99,21 +147,35 @@ impl Api {
 
     /// Makes an object that only asks or tells, and changes nothing: an access review, an event.
     pub(super) async fn ask(&self, path: &str, object: &Value) -> Result<Value, Trouble> {
-        let call =
-            Call { method: Method::POST, target: path.to_owned(), content_type: "application/json", body: Some(object), writes: false };
+        let call = Call {
+            method: Method::POST,
+            accept: JSON,
+            target: path.to_owned(),
+            content_type: "application/json",
+            body: Some(object),
+            writes: false,
+        };
         self.call(&call).await
     }
 
     /// Replaces an object whole, fence or not: for the lease that opens the fence.
     pub(super) async fn replace_unfenced(&self, path: &str, object: &Value) -> Result<Value, Trouble> {
         let target = format!("{path}?{}", query(Mode::Real));
-        self.once(&Call { method: Method::PUT, target, content_type: "application/json", body: Some(object), writes: false }).await
+        self.once(&Call { method: Method::PUT, accept: JSON, target, content_type: "application/json", body: Some(object), writes: false })
+            .await
     }
 
     /// Applies a JSON patch.
     pub(super) async fn patch(&self, path: &str, operations: &[Value], mode: Mode) -> Result<Value, Trouble> {
         let body = Value::Array(operations.to_vec());
         self.write(Method::PATCH, format!("{path}?{}", query(mode)), "application/json-patch+json", &body, mode).await
+    }
+
+    /// Applies a JSON patch to an object of which nothing but the metadata is needed afterwards.
+    pub(super) async fn patch_for_metadata(&self, path: &str, operations: &[Value]) -> Result<Glimpse, Trouble> {
+        let (target, body) = (format!("{path}?{}", query(Mode::Real)), Value::Array(operations.to_vec()));
+        let content_type = "application/json-patch+json";
+        self.call(&Call { method: Method::PATCH, accept: METADATA, target, content_type, body: Some(&body), writes: true }).await
     }
 
     /// Deletes the object with that uid; done if it is gone. What it owns goes first.
@@ -128,12 +190,12 @@ impl Api {
     }
 
     async fn write(&self, method: Method, target: String, content_type: &'static str, body: &Value, mode: Mode) -> Result<Value, Trouble> {
-        self.call(&Call { method, target, content_type, body: Some(body), writes: mode == Mode::Real }).await
+        self.call(&Call { method, accept: JSON, target, content_type, body: Some(body), writes: mode == Mode::Real }).await
     }
 
     /// Sends a request until it succeeds, fails for good, or has failed often enough. Every request of ours may be sent twice: a
     /// patch names the resource version, a deletion the uid, and what is made exists then.
-    async fn call(&self, call: &Call<'_>) -> Result<Value, Trouble> {
+    async fn call<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, Trouble> {
         let mut tried = 0;
         loop {
             let result = self.once(call).await;
@@ -149,12 +211,12 @@ impl Api {
         }
     }
 
-    async fn once(&self, call: &Call<'_>) -> Result<Value, Trouble> {
+    async fn once<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, Trouble> {
         let body = match call.body {
             Some(value) => serde_json::to_vec(value).map_err(|error| Trouble::Refused(error.to_string()))?,
             None => Vec::new(),
         };
-        let mut request = Request::builder().method(call.method.clone()).uri(&call.target).header(ACCEPT, "application/json");
+        let mut request = Request::builder().method(call.method.clone()).uri(&call.target).header(ACCEPT, call.accept);
         if call.body.is_some() {
             request = request.header(CONTENT_TYPE, call.content_type);
         }
@@ -169,15 +231,16 @@ impl Api {
         }
     }
 
-    async fn exchange(&self, request: Request<Body>) -> Result<Value, Trouble> {
+    async fn exchange<T: DeserializeOwned>(&self, request: Request<Body>) -> Result<T, Trouble> {
         let unreachable = |error: &dyn std::error::Error| Trouble::Unreachable(chain(error));
         let response = self.client.send(request).await.map_err(|error| unreachable(&error))?;
         let (parts, body) = response.into_parts();
         let bytes = Limited::new(body, LONGEST).collect().await.map_err(|error| unreachable(error.as_ref()))?.to_bytes();
-        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         if parts.status.is_success() {
-            return value.ok_or_else(|| Trouble::Unreachable("the API server's answer is no JSON".into()));
+            return serde_json::from_slice(&bytes)
+                .map_err(|error| Trouble::Unreachable(format!("the API server's answer is not what was asked for: {error}")));
         }
+        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         let text = |field: &str| value.as_ref().and_then(|value| value.get(field)).and_then(Value::as_str).unwrap_or_default();
         let after = parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok()).map(Duration::from_secs);
         let message = if text("message").is_empty() { said(parts.status, &bytes) } else { text("message").to_owned() };

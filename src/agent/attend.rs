@@ -7,22 +7,24 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
+use super::agreed::Agreed;
 use super::capture::{self, Captured};
 use super::claims::PlanKey;
-use super::events::{self, Kind};
 use super::fights::Fights;
 use super::hand_back;
+use super::interest;
 use super::objects::{Objects, Unresolved};
 use super::offer;
 use super::record;
 use super::served::Resource;
-use super::shared::{Interest, Shared};
+use super::shared::Shared;
 use super::tidings;
 use super::trouble::Trouble;
 use super::write::is_terminating;
-use crate::machine::{self, Event};
-use crate::model::{Await, HoldCause, Plan, PlanStatus};
+use crate::machine::{self, Duty, Event};
+use crate::model::{HoldCause, Plan, PlanStatus};
 use crate::plan::{API_VERSION, KIND, digest, from_value};
 
 /// What to do with a plan after a pass.
@@ -30,6 +32,8 @@ use crate::plan::{API_VERSION, KIND, digest, from_value};
 pub(super) enum Next {
     /// There is nothing to do until the plan or its Rollout changes.
     Rest,
+    /// Look again as soon as everything that is claimed is known.
+    Examined,
     /// Look again after so long, or when something happens.
     Wait(Duration),
     /// Look again after so long, or when the plan or its Rollout changes; not when objects do, which somebody else writes all
@@ -57,11 +61,18 @@ pub(super) struct Attendance {
     pub(super) running: Option<(String, Arc<Captured>)>,
     pub(super) rollout: Option<Value>,
     objects: Option<(Arc<Plan>, Arc<Objects>)>,
+    pub(super) agreed: Agreed,
+    /// Events that are on their way.
+    pub(super) telling: Option<JoinHandle<()>>,
     pub(super) fights: Fights,
     /// Whether somebody overwrites again and again what is written.
     pub(super) is_fighting: bool,
     failures: u32,
     pub(super) told_problem: Option<String>,
+    /// Whether everything that is claimed is known, so that something new may be claimed.
+    pub(super) may_check: bool,
+    /// Whether what this plan claims is entered.
+    pub(super) has_looked: bool,
 }
 
 /// What only a person can cure is recorded, wherever on the way it came up.
@@ -92,22 +103,29 @@ impl Attendance {
             running: None,
             rollout: None,
             objects: None,
+            agreed: Agreed::default(),
+            telling: None,
             fights: Fights::default(),
             is_fighting: false,
             failures: 0,
             told_problem: None,
+            may_check: false,
+            has_looked: false,
         }
     }
 
     /// Reads the plan and enters what it claims. Returns whether it exists.
     pub(super) async fn look(&mut self) -> Result<bool, Trouble> {
         let Some(mut object) = self.shared.api.get(&self.address).await? else {
+            self.has_looked = true;
             self.shared.claims.release(&self.key);
             self.shared.interests.clear(&self.key);
             self.shared.interests.release(&self.key.namespace);
             self.shared.metrics.changed_phase(Some(&self.phase()).filter(|_| self.object.is_object()).map(String::as_str), None);
             return Ok(false);
         };
+        // Who wrote which field of a plan is longer than the plan.
+        object.pointer_mut("/metadata").and_then(Value::as_object_mut).and_then(|metadata| metadata.remove("managedFields"));
         let known = self.object.is_object().then(|| self.phase());
         let status = record::read(&object);
         if let Ok(status) = &status {
@@ -116,7 +134,7 @@ impl Attendance {
         let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
         let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
         if !spec_is_known || annotated(&self.object) != annotated(&object) {
-            self.own = from_value(object.clone()).map(Arc::new).map_err(|error| error.to_string());
+            self.own = from_value(plan_of(&mut object)).map(Arc::new).map_err(|error| error.to_string());
             self.own_digest = self.own.as_ref().map(|plan| digest(&plan.spec)).unwrap_or_default();
         }
         if let Err(problem) = status {
@@ -125,6 +143,7 @@ impl Attendance {
         if let Some(fields) = object.as_object_mut() {
             fields.remove("spec");
             fields.remove("status");
+
             fields.insert("apiVersion".into(), json!(API_VERSION));
             fields.insert("kind".into(), json!(KIND));
         }
@@ -137,11 +156,18 @@ impl Attendance {
         {
             self.shared.claims.enter(&self.key, &objects);
         }
+        self.has_looked = true;
         Ok(true)
     }
 
     /// Does all that can be done now.
     pub(super) async fn pass(&mut self, interrupted: impl Fn() -> bool) -> Result<Next, Trouble> {
+        let next = self.act(interrupted).await;
+        self.told().await;
+        next
+    }
+
+    async fn act(&mut self, interrupted: impl Fn() -> bool) -> Result<Next, Trouble> {
         if !self.look().await? {
             return Ok(Next::Rest);
         }
@@ -185,7 +211,15 @@ impl Attendance {
         if !self.publish(&plan).await? {
             return Ok(Next::Wait(Duration::ZERO));
         }
+        if self.waits_for_others() {
+            return Ok(Next::Examined);
+        }
         Ok(self.next())
+    }
+
+    /// Whether the next duty is a check that has to wait until everything that is claimed is known.
+    pub(super) fn waits_for_others(&self) -> bool {
+        !self.may_check && self.plan().is_some_and(|plan| matches!(machine::duty(&plan, &self.status), Duty::Check { .. }))
     }
 
     /// The plan that goes into the machine: the one that runs, else the object's own.
@@ -223,7 +257,14 @@ impl Attendance {
         if self.running.as_ref().is_some_and(|(known, _)| *known == name) {
             return Ok(());
         }
-        self.running = capture::load(&self.shared.api, &self.key.namespace, &name).await?.map(|captured| (name, Arc::new(captured)));
+        let captured = capture::load(&self.shared.api, &self.key.namespace, &name).await?;
+        self.running = captured.map(|mut captured| {
+            // Mostly the same plan, which need not be held twice.
+            if let Some(own) = self.own.as_ref().ok().filter(|own| **own == captured.plan) {
+                captured.plan = Arc::clone(own);
+            }
+            (name, Arc::new(captured))
+        });
         Ok(())
     }
 
@@ -238,9 +279,7 @@ impl Attendance {
         if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
             self.shared.metrics.ended(&format!("{:?}", last.outcome));
         }
-        for tiding in tidings::between(before, &self.status) {
-            self.tell(tiding.kind, &tiding.reason, &tiding.message).await;
-        }
+        self.announce(tidings::between(before, &self.status)).await;
         if self.status.is_at_rest() {
             self.shared.claims.release(&self.key);
             self.shared.interests.release(&self.key.namespace);
@@ -256,19 +295,11 @@ impl Attendance {
             Err(Trouble::NotFound(_)) => return Ok(()),
             Err(trouble) => return Err(trouble),
         };
-        for field in ["resourceVersion", "finalizers", "managedFields"] {
-            if let Some(value) = written.pointer(&format!("/metadata/{field}")) {
-                self.object["metadata"][field] = value.clone();
-            }
+        self.object["metadata"]["resourceVersion"] = json!(written.metadata.resource_version);
+        if let Some(finalizers) = written.metadata.finalizers {
+            self.object["metadata"]["finalizers"] = json!(finalizers);
         }
         Ok(())
-    }
-
-    pub(super) async fn tell(&self, kind: Kind, reason: &str, message: &str) {
-        events::tell(&self.shared.api, &self.object, kind, reason, message).await;
-        if let Some(rollout) = &self.rollout {
-            events::tell(&self.shared.api, rollout, kind, reason, message).await;
-        }
     }
 
     fn phase(&self) -> String {
@@ -286,7 +317,7 @@ impl Attendance {
             // What may not be read cannot be watched.
             self.shared.interests.clear(&self.key);
         } else {
-            self.shared.interests.set(&self.key, self.interest(&plan));
+            self.shared.interests.set(&self.key, interest::of(&plan, self.objects.as_ref().map(|(_, objects)| &**objects)));
         }
         let mut wait = held.map_or(LOOK, |(since, _)| {
             // Often at first, when somebody is likely to be at it, then ever more rarely.
@@ -305,25 +336,14 @@ impl Attendance {
         }
         if self.is_fighting { Next::Pause(wait) } else { Next::Wait(wait) }
     }
+}
 
-    fn interest(&self, plan: &Plan) -> Interest {
-        let mut interest = Interest::default();
-        interest.names.extend([plan.spec.rollout.name.clone(), plan.spec.workload.name.clone()]);
-        interest.names.extend(plan.spec.paths.iter().map(|entry| entry.object.name().to_owned()));
-        // A Service that is only waited for need not be an object of the plan.
-        let steps = plan.spec.steps.iter().flat_map(|step| step.stages.iter().chain(&step.enter_from_above));
-        let stages = steps.chain(&plan.spec.finish).chain(&plan.spec.abort).chain(&plan.spec.abort_finish);
-        interest.names.extend(stages.flat_map(|stage| &stage.awaits).filter_map(|wait| match wait {
-            Await::Endpoints { service, .. } => Some(service.clone()),
-            Await::PodsReady { .. } | Await::Available { .. } | Await::Condition { .. } | Await::Grace(_) | Await::Gone { .. } => None,
-        }));
-        interest.resources.extend([
-            Resource::known("apps/v1", "ReplicaSet", "replicasets"),
-            Resource::known("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),
-        ]);
-        if let Some((_, objects)) = &self.objects {
-            interest.resources.extend(objects.resources());
-        }
-        interest
+/// Takes the plan out of its object, so that it is not held twice.
+fn plan_of(object: &mut Value) -> Value {
+    let mut plan = serde_json::Map::new();
+    for field in ["apiVersion", "kind", "metadata"] {
+        plan.extend(object.get(field).map(|value| (field.to_owned(), value.clone())));
     }
+    plan.extend(object.as_object_mut().and_then(|fields| fields.remove_entry("spec")));
+    Value::Object(plan)
 }

@@ -14,6 +14,7 @@ use super::objects::{Objects, Unresolved};
 use super::observe::Sight;
 use super::revisions;
 use super::settled;
+use super::shared::Shared;
 use super::trouble::Trouble;
 use super::write::{Missing, Obstacle, Originals, Writes, Wrote, is_terminating};
 use crate::machine::{self, Duty, Event};
@@ -23,6 +24,9 @@ impl Attendance {
     /// Does what the recorded state asks for, and returns what came of it; `None`: there is nothing to do.
     pub(super) async fn duty(&mut self) -> Result<Option<Event>, Trouble> {
         let Some(plan) = self.plan() else { return Ok(None) };
+        if self.waits_for_others() {
+            return Ok(None);
+        }
         let turn = self.status.turn;
         match machine::duty(&plan, &self.status) {
             Duty::Nothing => Ok(None),
@@ -233,7 +237,8 @@ impl Attendance {
             )
             | None => Missing::IsWaitedFor,
         };
-        Writes { api: &self.shared.api, metrics: &self.shared.metrics, plan, objects, bindings, originals, missing }
+        let Shared { api, metrics, .. } = &*self.shared;
+        Writes { api, metrics, plan, objects, bindings, originals, missing, agreed: &self.agreed }
     }
 
     fn originals(&self, wanted: bool) -> Option<Originals> {

@@ -2,6 +2,8 @@
 //!
 //! What is to be done next is `machine`'s to say; here it is done. Nothing here knows a gateway.
 
+mod agreed;
+mod announce;
 mod api;
 mod attend;
 mod capture;
@@ -12,9 +14,11 @@ mod duty;
 mod events;
 mod fence;
 mod fights;
+mod glimpse;
 mod hand_back;
 mod happen;
 mod health;
+mod interest;
 mod lease;
 mod logs;
 mod metrics;
@@ -31,6 +35,7 @@ mod settled;
 mod shared;
 mod supervise;
 mod sweep;
+mod tend;
 mod tidings;
 mod trouble;
 mod watch;

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::api::{Api, Mode};
+use super::api::Api;
+use super::glimpse::Glimpse;
 use super::trouble::Trouble;
 use crate::model::{Condition, Phase, PlanStatus};
 
@@ -15,14 +16,14 @@ pub(super) fn read(object: &Value) -> Result<PlanStatus, String> {
     }
 }
 
-/// Writes the status, unless the object has changed since it was read. Returns the object.
-pub(super) async fn write(api: &Api, address: &str, resource_version: &str, status: &PlanStatus) -> Result<Value, Trouble> {
+/// Writes the status, unless the object has changed since it was read. Returns the object's metadata.
+pub(super) async fn write(api: &Api, address: &str, resource_version: &str, status: &PlanStatus) -> Result<Glimpse, Trouble> {
     let value = serde_json::to_value(status).map_err(|error| Trouble::Refused(error.to_string()))?;
     let operations = [
         json!({"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version}),
         json!({"op": "add", "path": "/status", "value": value}),
     ];
-    api.patch(&format!("{address}/status"), &operations, Mode::Real).await
+    api.patch_for_metadata(&format!("{address}/status"), &operations).await
 }
 
 /// The status of a plan that cannot be read, or of which nothing is known but that: what runs stays as it is.

@@ -2,22 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::sync::{Notify, Semaphore, watch as values};
+use tokio::sync::{Semaphore, watch as values};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::attend::{Attendance, Next, plans};
+use super::attend::plans;
 use super::claims::PlanKey;
 use super::served::Resource;
 use super::shared::Shared;
-use super::trouble::Trouble;
+use super::tend::{Bell, First, tend};
 use super::watch::{Seen, watch};
 
 /// How many plans are worked on at the same time. Others wait for their turn, not for an answer.
 const AT_ONCE: usize = 16;
+/// How many plans that were there from the beginning are looked at for the first time at the same time: as many are held at
+/// once when the agent starts. Those in mid-release wait for nobody.
+const FIRST_AT_ONCE: usize = 2;
 
 /// The Rollouts of OpenKruise, by which people give commands.
 fn rollouts() -> Resource {
@@ -29,23 +30,6 @@ enum News {
     Plan(Seen),
     Rollout(Seen),
     Object(String, Seen),
-}
-
-/// How a plan's task is woken.
-#[derive(Default)]
-struct Bell {
-    rung: AtomicBool,
-    /// Whether it was the plan or its Rollout that has changed.
-    loud: AtomicBool,
-    notify: Notify,
-}
-
-impl Bell {
-    fn ring(&self, loud: bool) {
-        self.rung.store(true, Ordering::Release);
-        self.loud.fetch_or(loud, Ordering::AcqRel);
-        self.notify.notify_one();
-    }
 }
 
 /// Attends to all plans until it is dropped, with everything that it has begun.
@@ -72,6 +56,7 @@ pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
         lists_left: places.len(),
         examined: Arc::new(examined),
         turns: Arc::new(Semaphore::new(AT_ONCE)),
+        first_turns: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
     };
     supervisor.run(receiver).await;
 }
@@ -84,7 +69,7 @@ struct Supervisor {
     tasks: JoinSet<(PlanKey, Report)>,
     bells: BTreeMap<PlanKey, Arc<Bell>>,
     /// What was seen of each plan.
-    marks: BTreeMap<PlanKey, String>,
+    marks: BTreeMap<PlanKey, u64>,
     /// The plans of the list that is being told.
     told: BTreeSet<PlanKey>,
     /// Plans that were there from the beginning and whose claims are not known yet.
@@ -92,6 +77,7 @@ struct Supervisor {
     lists_left: usize,
     examined: Arc<values::Sender<bool>>,
     turns: Arc<Semaphore>,
+    first_turns: Arc<Semaphore>,
 }
 
 /// How a task ended.
@@ -135,7 +121,7 @@ impl Supervisor {
                     if self.lists_left > 0 {
                         self.unexamined.insert(key.clone());
                     }
-                    self.wake(&key);
+                    self.ring(&key, true, plan.is_running);
                 }
             }
             News::Plan(Seen::Gone(plan)) => {
@@ -167,7 +153,7 @@ impl Supervisor {
             }
             News::Object(namespace, Seen::There(object) | Seen::Gone(object)) => {
                 for key in self.shared.interests.concerned(&namespace, &object.names) {
-                    self.ring(&key, false);
+                    self.ring(&key, false, true);
                 }
             }
             News::Rollout(Seen::All) | News::Object(_, Seen::All) => {}
@@ -175,27 +161,29 @@ impl Supervisor {
     }
 
     fn wake(&mut self, key: &PlanKey) {
-        self.ring(key, true);
+        self.ring(key, true, false);
     }
 
-    fn ring(&mut self, key: &PlanKey, loud: bool) {
+    fn ring(&mut self, key: &PlanKey, loud: bool, is_running: bool) {
         if let Some(bell) = self.bells.get(key) {
             bell.ring(loud);
             return;
         }
         let bell = Arc::new(Bell::default());
         self.bells.insert(key.clone(), Arc::clone(&bell));
-        let looked = Arc::new(Notify::new());
-        let task =
-            attend(Arc::clone(&self.shared), key.clone(), bell, Arc::clone(&self.turns), self.examined.subscribe(), Arc::clone(&looked));
-        let key = key.clone();
-        if self.unexamined.contains(&key) {
-            let key = key.clone();
+        let first = self
+            .unexamined
+            .contains(key)
+            .then(|| First { turns: (!is_running).then(|| Arc::clone(&self.first_turns)), looked: Arc::default() });
+        if let Some(first) = &first {
+            let (key, looked) = (key.clone(), Arc::clone(&first.looked));
             self.tasks.spawn(async move {
                 looked.notified().await;
                 (key, Report::Examined)
             });
         }
+        let task = tend(Arc::clone(&self.shared), key.clone(), bell, Arc::clone(&self.turns), self.examined.subscribe(), first);
+        let key = key.clone();
         self.tasks.spawn(async move {
             task.await;
             (key, Report::Over)
@@ -210,7 +198,7 @@ impl Supervisor {
             }
             Report::Over => {
                 let bell = self.bells.remove(key);
-                if bell.is_some_and(|bell| bell.rung.load(Ordering::Acquire)) {
+                if bell.is_some_and(|bell| bell.has_rung()) {
                     self.wake(key);
                 }
             }
@@ -246,68 +234,4 @@ impl Supervisor {
             self.informers.insert(key, handle);
         }
     }
-}
-
-/// Attends to one plan until it is at rest.
-async fn attend(
-    shared: Arc<Shared>,
-    key: PlanKey,
-    bell: Arc<Bell>,
-    turns: Arc<Semaphore>,
-    mut examined: values::Receiver<bool>,
-    looked: Arc<Notify>,
-) {
-    let mut attendance = Attendance::new(Arc::clone(&shared), key.clone());
-    let mut failed = 0;
-    if !*examined.borrow() {
-        loop {
-            let result = match turns.acquire().await {
-                Ok(_turn) => attendance.look().await,
-                Err(_) => return,
-            };
-            match result {
-                Ok(_) => break,
-                Err(trouble) => pause(&shared, &key, &trouble, &mut failed).await,
-            }
-        }
-        looked.notify_one();
-        if examined.wait_for(|examined| *examined).await.is_err() {
-            return;
-        }
-    }
-    loop {
-        bell.rung.store(false, Ordering::Release);
-        bell.loud.store(false, Ordering::Release);
-        let result = match turns.acquire().await {
-            Ok(_turn) => attendance.pass(|| bell.rung.load(Ordering::Acquire)).await,
-            Err(_) => return,
-        };
-        match result {
-            Ok(Next::Rest) | Err(Trouble::NotLeader) => return,
-            Ok(Next::Wait(time)) => {
-                failed = 0;
-                let _ = tokio::time::timeout(time, bell.notify.notified()).await;
-            }
-            Ok(Next::Pause(time)) => {
-                failed = 0;
-                let loudly = async {
-                    while !bell.loud.load(Ordering::Acquire) {
-                        bell.notify.notified().await;
-                    }
-                };
-                let _ = tokio::time::timeout(time, loudly).await;
-            }
-            Err(trouble) => pause(&shared, &key, &trouble, &mut failed).await,
-        }
-    }
-}
-
-/// A moment that grows with each failure in a row. A conflict only means to look again.
-async fn pause(shared: &Shared, key: &PlanKey, trouble: &Trouble, failed: &mut u32) {
-    *failed += 1;
-    shared.metrics.failed();
-    let is_conflict = matches!(trouble, Trouble::Conflict(_)) && *failed < 5;
-    let time = if is_conflict { Duration::from_millis(20) } else { Duration::from_millis(250) * 2_u32.pow((*failed).min(7)) };
-    tracing::warn!(plan = %key, %trouble, seconds = time.as_secs_f64(), "tried again");
-    tokio::time::sleep(time).await;
 }

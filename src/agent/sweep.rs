@@ -1,11 +1,11 @@
 //! Releases whose plan is gone: somebody took the finalizer off. What was kept is enough to restore.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::agreed::Agreed;
 use super::attend::plans;
 use super::capture::{self, Captured};
 use super::claims::PlanKey;
@@ -49,9 +49,7 @@ async fn everything(shared: &Shared, namespaces: &[String]) -> Result<(), Troubl
         Ok(found) => kept.extend(found),
         // Only namespaces with plans grant it.
         Err(Trouble::Forbidden(_)) => {
-            let all = shared.api.list(&plans().everywhere(), "").await?;
-            let places: BTreeSet<String> = all.iter().filter_map(|plan| Some(text(plan, "/metadata/namespace")?.to_owned())).collect();
-            for place in places {
+            for place in shared.api.namespaces(&plans().everywhere()).await? {
                 kept.extend(in_namespace(shared, &place, &selector).await?);
             }
         }
@@ -110,6 +108,7 @@ async fn restore(shared: &Shared, key: &PlanKey, captured: &Captured) -> Result<
         bindings: &bindings,
         originals: Some(&captured.originals),
         missing: Missing::StaysAway,
+        agreed: &Agreed::default(),
     };
     let workload =
         super::check::workload(plan).and_then(|target| plan.spec.baseline.iter().find(|version| version.object() == target.object()));

@@ -1,19 +1,24 @@
 //! Watches, as metadata only: they tell that something has changed, not what.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
-use kube::core::ObjectMeta;
+use kube::api::{Api, ApiResource};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::mpsc::Sender;
 
+use super::glimpse::Glimpse;
+use super::hand_back::FINALIZER;
 use super::served::Resource;
+
+/// How many objects one answer lists: as much is held at once when the agent starts.
+const PAGE: u32 = 20;
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +40,10 @@ pub(super) struct Sighting {
     pub(super) name: String,
     /// The names by which plans know it: its own, its owners', and that of the Service whose endpoints it holds.
     pub(super) names: BTreeSet<String>,
-    /// What of a plan concerns us: another value means that it has to be looked at.
-    pub(super) mark: String,
+    /// A digest of what of a plan concerns us: another value means that it has to be looked at.
+    pub(super) mark: u64,
+    /// Whether it is a plan in mid-release.
+    pub(super) is_running: bool,
 }
 
 /// Watches a resource, in one namespace or in all, and tells what it sees until nobody listens.
@@ -55,20 +62,19 @@ pub(super) async fn watch<T: Send + 'static>(
         kind: resource.kind.clone(),
         plural: resource.plural.clone(),
     };
-    let api: Api<PartialObjectMeta<DynamicObject>> = match &namespace {
+    let api: Api<Glimpse> = match &namespace {
         Some(namespace) => Api::namespaced_with(client, namespace, &of),
         None => Api::all_with(client, &of),
     };
-    // Small pages: a plan's metadata may carry a copy of all of it.
-    let config = watcher::Config::default().page_size(50);
+    let config = watcher::Config::default().page_size(PAGE);
     let patience = Patience::default();
     let works = Arc::clone(&patience.works);
     let mut stream = std::pin::pin!(watcher::watcher(api, config).backoff(patience));
     while let Some(event) = stream.next().await {
         works.fetch_or(!matches!(event, Err(_) | Ok(Event::Init)), Ordering::Relaxed);
         let seen = match event {
-            Ok(Event::Apply(object) | Event::InitApply(object)) => Seen::There(Box::new(sighting(object.metadata))),
-            Ok(Event::Delete(object)) => Seen::Gone(Box::new(sighting(object.metadata))),
+            Ok(Event::Apply(object) | Event::InitApply(object)) => Seen::There(Box::new(sighting(object))),
+            Ok(Event::Delete(object)) => Seen::Gone(Box::new(sighting(object))),
             Ok(Event::InitDone) => Seen::All,
             Ok(Event::Init) => continue,
             Err(error) => {
@@ -103,15 +109,23 @@ impl Backoff for Patience {
     fn reset(&mut self) {}
 }
 
-fn sighting(metadata: ObjectMeta) -> Sighting {
+fn sighting(object: Glimpse) -> Sighting {
+    let metadata = object.metadata;
     let name = metadata.name.unwrap_or_default();
     let owners = metadata.owner_references.unwrap_or_default().into_iter().map(|owner| owner.name);
     let service = metadata.labels.unwrap_or_default().remove("kubernetes.io/service-name");
-    let annotations = metadata.annotations.unwrap_or_default();
-    let ours: Vec<String> =
-        annotations.iter().filter(|(key, _)| key.starts_with("rollout.dev/")).map(|(key, value)| format!("{key}={value}")).collect();
-    let mark = format!("{:?} {:?} {} {}", metadata.uid, metadata.generation, metadata.deletion_timestamp.is_some(), ours.join("\n"));
-    Sighting { namespace: metadata.namespace.unwrap_or_default(), names: owners.chain(service).chain([name.clone()]).collect(), name, mark }
+    let mut marked = DefaultHasher::new();
+    (&metadata.uid, metadata.generation, metadata.deletion_timestamp.is_some()).hash(&mut marked);
+    for ours in metadata.annotations.unwrap_or_default().iter().filter(|(key, _)| key.starts_with("rollout.dev/")) {
+        ours.hash(&mut marked);
+    }
+    Sighting {
+        namespace: metadata.namespace.unwrap_or_default(),
+        names: owners.chain(service).chain([name.clone()]).collect(),
+        name,
+        mark: marked.finish(),
+        is_running: metadata.finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == FINALIZER),
+    }
 }
 
 #[cfg(test)]

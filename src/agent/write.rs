@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::agreed::Agreed;
 use super::api::{Api, Mode};
 use super::capture::label;
 use super::metrics::Metrics;
@@ -85,6 +86,8 @@ pub(super) struct Writes<'a> {
     pub(super) originals: Option<&'a Originals>,
     /// What becomes of an object of the user's own that does not exist.
     pub(super) missing: Missing,
+    /// What need not be asked again.
+    pub(super) agreed: &'a Agreed,
 }
 
 /// What becomes of an object of the user's own that does not exist.
@@ -167,7 +170,8 @@ impl Writes<'_> {
             Wanted::Whole(whole) => values_at(&whole, &target.paths),
             Wanted::Values(values) => values,
         };
-        if values_at(&live, &target.paths) == values {
+        let found = values_at(&live, &target.paths);
+        if found == values || self.agreed.holds(&target.key, &found, &values) {
             return Ok(Wrote::Same);
         }
         let operations = exact(&values, &live);
@@ -175,9 +179,11 @@ impl Writes<'_> {
         let meant = self.api.patch(&target.address, &operations, Mode::DryRun).await.map_err(trouble("write"))?;
         let differences = differences(&live, &meant, &target.paths);
         if differences.is_empty() {
+            self.agreed.note(&target.key, found, values);
             return Ok(Wrote::Same);
         }
-        self.api.patch(&target.address, &operations, Mode::Real).await.map_err(trouble("write"))?;
+        let written = self.api.patch(&target.address, &operations, Mode::Real).await.map_err(trouble("write"))?;
+        self.agreed.note(&target.key, values_at(&written, &target.paths), values);
         self.metrics.wrote(&target.resource.kind);
         Ok(Wrote::Changed(differences))
     }
