@@ -8,14 +8,15 @@ local bySubset = obj.canaryService == obj.stableService
 
 -- Copies a value. An empty table is handed on as it is, so that an empty list stays a list.
 local function copy(value)
-    if type(value) ~= "table" or next(value) == nil then
+    if type(value) ~= "table" then
         return value
     end
-    local result = {}
+    local result
     for key, member in pairs(value) do
-        result[key] = copy(member)
+        result = result or {}
+        result[key] = type(member) == "table" and copy(member) or member
     end
-    return result
+    return result or value
 end
 
 -- Copies one level of a map, to be changed.
@@ -69,16 +70,34 @@ local function hostSuffix(host, service)
     return nil
 end
 
-local function isCanary(route)
-    local destination = route.destination or {}
-    if bySubset then
-        return destination.subset == SUBSET and hostSuffix(destination.host, obj.stableService) ~= nil
+local STABLE, CANARY, OTHER = "stable", "canary", "other"
+
+-- Most routes name the same few hosts, so that each is looked at once.
+local rolesOfHosts = {}
+
+local function roleOfHost(host)
+    if hostSuffix(host, obj.canaryService) and not bySubset then
+        return CANARY
     end
-    return hostSuffix(destination.host, obj.canaryService) ~= nil
+    return hostSuffix(host, obj.stableService) and STABLE or OTHER
 end
 
-local function isStable(route)
-    return hostSuffix((route.destination or {}).host, obj.stableService) ~= nil and not isCanary(route)
+-- Returns whom a route leads to: the stable version, the new one, or anybody else.
+local function roleOf(route)
+    local destination = route.destination
+    local host = destination and destination.host
+    if not host then
+        return OTHER
+    end
+    local role = rolesOfHosts[host]
+    if not role then
+        role = roleOfHost(host)
+        rolesOfHosts[host] = role
+    end
+    if role == STABLE and bySubset and destination.subset == SUBSET then
+        return CANARY
+    end
+    return role
 end
 
 -- The destination of the new version that stands for a stable one: same port, and the host written the same way.
@@ -89,14 +108,14 @@ local function canaryDestination(stable)
         destination.subset = SUBSET
     else
         -- The subset is left out: it is defined for the stable host alone.
-        destination.host = obj.canaryService .. hostSuffix(stable.host, obj.stableService)
+        destination.host = obj.canaryService .. string.sub(stable.host, #obj.stableService + 1)
     end
     return destination
 end
 
 local function hasStable(rule)
     for _, route in ipairs(rule.route or {}) do
-        if isStable(route) then
+        if roleOf(route) == STABLE then
             return true
         end
     end
@@ -107,21 +126,25 @@ end
 local function canaryRoutes(rule, weights)
     local routes, parts = {}, {}
     for index, route in ipairs(rule.route) do
-        if isStable(route) then
-            local canary = copy(route)
-            canary.destination = canaryDestination(route.destination)
-            canary.weight = nil
+        if roleOf(route) == STABLE then
+            local destination = canaryDestination(route.destination)
             local known
             for position, other in ipairs(routes) do
-                if same(other.destination, canary.destination) then
+                if same(other.destination, destination) then
                     known = position
                 end
             end
             if known then
                 parts[known] = parts[known] + weights[index]
             else
-                table.insert(routes, canary)
-                table.insert(parts, weights[index])
+                local canary = { destination = destination }
+                for key, member in pairs(route) do
+                    if key ~= "destination" and key ~= "weight" then
+                        canary[key] = copy(member)
+                    end
+                end
+                routes[#routes + 1] = canary
+                parts[#routes] = weights[index]
             end
         end
     end
@@ -183,6 +206,9 @@ end
 
 -- Splits a whole number by the given parts, by largest remainder: the results always sum up to the whole.
 local function split(whole, parts)
+    if #parts == 1 then
+        return { whole }
+    end
     local sum = 0
     for _, part in ipairs(parts) do
         sum = sum + part
@@ -239,18 +265,21 @@ end
 local function weigh(rule, isHttp)
     local weights = currentWeights(rule.route)
     -- Stable and canary routes share one part; every other route keeps its own.
-    local parts, stableParts, others = { 0 }, {}, {}
-    local existing = {}
+    local parts, stableParts = { 0 }, {}
+    local stables, existing, others = {}, {}, {}
     for index, route in ipairs(rule.route) do
-        if isStable(route) then
-            parts[1] = parts[1] + weights[index]
-            table.insert(stableParts, weights[index])
-        elseif isCanary(route) then
-            parts[1] = parts[1] + weights[index]
-            table.insert(existing, route)
+        local role = roleOf(route)
+        if role == OTHER then
+            others[#others + 1] = route
+            parts[#others + 1] = weights[index]
         else
-            table.insert(parts, weights[index])
-            table.insert(others, route)
+            parts[1] = parts[1] + weights[index]
+            if role == STABLE then
+                stables[#stables + 1] = route
+                stableParts[#stables] = weights[index]
+            else
+                existing[#existing + 1] = route
+            end
         end
     end
     if parts[1] == 0 then
@@ -276,12 +305,8 @@ local function weigh(rule, isHttp)
             route.weight = shares[index + 1]
         end
     end
-    local position = 0
-    for _, route in ipairs(rule.route) do
-        if isStable(route) then
-            position = position + 1
-            route.weight = stableShares[position]
-        end
+    for index, route in ipairs(stables) do
+        route.weight = stableShares[index]
     end
     -- Routes to the new version that the user wrote are used, those that stand for nothing get nothing.
     for _, route in ipairs(existing) do
