@@ -11,13 +11,12 @@ const WORDS: &str = "message";
 ///
 /// It tests that what users write there, and every field that it changes, is what was read. Where a user has written since,
 /// the API server refuses, and the Rollout has to be read again before anything is written: no approval is ever lost. Who
-/// else writes to the Rollout, however often, keeps nothing up. A status that has no such fields yet is written at its
-/// resource version.
+/// else writes to the Rollout, however often, keeps nothing up. Where there is no status at all yet, it is written at the
+/// resource version that was read.
 pub fn patch(rollout: &Value, wanted: &Map<String, Value>) -> Option<Vec<Value>> {
     let live = &rollout["status"];
     let mut tests = vec![test("/metadata/uid", &rollout["metadata"]["uid"])];
     let mut operations = Vec::new();
-    let mut is_known = false;
     if !live.is_object() {
         operations.push(json!({"op": "add", "path": "/status", "value": {}}));
     }
@@ -29,7 +28,6 @@ pub fn patch(rollout: &Value, wanted: &Map<String, Value>) -> Option<Vec<Value>>
                 for (name, value) in value {
                     let path = format!("{path}/{name}");
                     let before = live.get(name);
-                    is_known |= ASKED.contains(&name.as_str()) && before.is_some();
                     if before != Some(value) || ASKED.contains(&name.as_str()) {
                         tests.extend(before.map(|before| test(&path, before)));
                     }
@@ -49,7 +47,7 @@ pub fn patch(rollout: &Value, wanted: &Map<String, Value>) -> Option<Vec<Value>>
     if operations.is_empty() {
         return None;
     }
-    if !is_known {
+    if !live.is_object() {
         let version = &rollout["metadata"]["resourceVersion"];
         tests = vec![json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version})];
     }

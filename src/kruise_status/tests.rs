@@ -119,6 +119,13 @@ fn a_status_that_is_not_there_yet_is_written_at_the_version_that_was_read() {
     let operations = patch(&live, &project(&plan, &status(Part::Gate, 1), seen, Timestamp::UNIX_EPOCH)).expect("a change");
     assert_eq!(operations[0], json!({"op": "replace", "path": "/metadata/resourceVersion", "value": "41"}));
     assert_eq!(patched(&live, &operations).expect("it fits")["status"]["currentStepState"], "StepPaused");
+    // Somebody else's words are there first, and change all the time.
+    live["status"] = json!({"message": "noise"});
+    let seen = Seen { rollout: &live, workload: None, canary: None };
+    let operations = patch(&live, &project(&plan, &status(Part::Gate, 1), seen, Timestamp::UNIX_EPOCH)).expect("a change");
+    live["metadata"]["resourceVersion"] = json!("42");
+    live["status"]["message"] = json!("more noise");
+    assert_eq!(patched(&live, &operations).expect("it fits")["status"]["currentStepState"], "StepPaused");
 }
 
 #[test]

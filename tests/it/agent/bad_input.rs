@@ -137,6 +137,35 @@ fn a_namespace_without_rights_is_told_before_the_first_write() {
 }
 
 #[test]
+fn a_namespace_in_which_nothing_may_be_read_is_told_and_begun_when_it_may() {
+    scenario(async |world| {
+        world.server.with(|store| store.forbidden.insert("get deployments"));
+        world.apply(&shop());
+        world.agent();
+        let expected = "the agent may not get deployments.apps";
+        world.until(expected, |world| world.status()["waitingFor"].as_str().is_some_and(|waiting| waiting.contains(expected))).await;
+        world.until("an event", |world| world.events("RolloutPlan").contains(&"Forbidden".to_owned())).await;
+        assert_eq!(world.writes("/services") + world.writes("/deployments") + world.writes("/controllerrevisions"), 0);
+        world.server.with(|store| store.forbidden.clear());
+        // Nothing tells the agent.
+        world.until_gate(1).await;
+    });
+}
+
+#[test]
+fn what_may_not_be_read_in_mid_release_is_told() {
+    scenario(async |world| {
+        // A right to list is granted, so that the checks before the first write find nothing.
+        world.server.with(|store| store.forbidden.insert("get endpointslices"));
+        world.apply(&shop());
+        world.agent();
+        world.until_phase("Stalled").await;
+        assert!(world.status()["waitingFor"].as_str().is_some_and(|waiting| waiting.contains("cannot GET")), "{:#}", world.status());
+        assert_eq!(world.status()["cursor"]["part"], "stages");
+    });
+}
+
+#[test]
 fn a_kind_that_is_not_served_is_told_before_the_first_write() {
     scenario(async |world| {
         world.server.with(|store| store.unserved.insert("VirtualService"));
