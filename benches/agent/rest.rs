@@ -12,7 +12,7 @@ const WINDOW: Duration = Duration::from_mins(1);
 /// How long nothing but the lease is asked for when the agent has come to rest.
 const QUIET: Duration = Duration::from_secs(6);
 /// How long it may take to come to rest.
-const PATIENCE: Duration = Duration::from_mins(5);
+const PATIENCE: Duration = Duration::from_mins(15);
 
 /// Lets the agent see all plans for the first time, then starts it again, and measures that start and a minute of rest. It
 /// runs on.
