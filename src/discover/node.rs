@@ -1,5 +1,7 @@
 //! One node of an object that a user wrote: its value, and how to say what is wrong with it.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::fields;
@@ -145,8 +147,8 @@ fn meant(text: &str) -> Option<u64> {
 }
 
 /// A key as a part of a JSON pointer.
-pub(super) fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+pub(super) fn escaped(key: &str) -> Cow<'_, str> {
+    if key.contains(['~', '/']) { key.replace('~', "~0").replace('/', "~1").into() } else { key.into() }
 }
 
 fn shortened(text: &str) -> String {
