@@ -99,6 +99,10 @@ impl Cluster {
                 None => Config::infer().await.map_err(|error| no_cluster(error.into()))?,
             };
             config.read_timeout = Some(TIMEOUT);
+            if config.accept_invalid_certs || config.cluster_url.scheme_str() != Some("https") {
+                // Nobody's certificate is looked at: the system's, which an image need not have, are not asked for.
+                config.root_cert.get_or_insert_default();
+            }
             let namespace = config.default_namespace.clone();
             let client = Client::try_from(config).map_err(|error| no_cluster(error.into()))?;
             Ok::<_, OperateError>((client, namespace))

@@ -82,6 +82,20 @@ fn rooms_import_only_what_lies_below_them() {
 }
 
 #[test]
+fn contributors_read_the_same_table() {
+    let row = |(room, imports): &(&str, &[&str])| {
+        let imports: BTreeSet<String> = imports.iter().map(|import| format!("`{import}`")).collect();
+        let imports = if imports.is_empty() { "–".to_owned() } else { imports.into_iter().collect::<Vec<_>>().join(", ") };
+        format!("| `{room}` | {imports} |")
+    };
+    let held: BTreeSet<String> = IMPORTS.iter().map(row).chain(["| `cli` | everything |".to_owned()]).collect();
+    let text = text_of(&root().join("CONTRIBUTING.md"));
+    let (_, rooms) = text.split_once("| room | may import |\n|---|---|\n").expect("a table of rooms");
+    let told: BTreeSet<String> = rooms.lines().take_while(|line| line.starts_with('|')).map(str::to_owned).collect();
+    assert_eq!(told, held);
+}
+
+#[test]
 fn a_crate_is_named_in_its_own_room_only() {
     let mut faults = Vec::new();
     for file in sources("src") {
