@@ -31,16 +31,23 @@ impl Fuel {
         self.limits.set(limits);
     }
 
+    #[inline]
     pub(super) fn spend(&self, units: u64) -> Result<()> {
         const CLOCK_EVERY: u64 = 256;
         let before = self.left.get();
         let after = before.saturating_sub(units);
         self.left.set(after);
+        if after > 0 && before / CLOCK_EVERY == after / CLOCK_EVERY { Ok(()) } else { self.look(after) }
+    }
+
+    /// What is to be said when nothing is left, and now and then.
+    #[cold]
+    fn look(&self, left: u64) -> Result<()> {
         let limits = self.limits.get();
-        if after == 0 {
+        if left == 0 {
             return self.refuse(Spent::Fuel(limits.fuel));
         }
-        if before / CLOCK_EVERY != after / CLOCK_EVERY && self.began.get().elapsed() > Duration::from_secs(limits.seconds) {
+        if self.began.get().elapsed() > Duration::from_secs(limits.seconds) {
             self.left.set(0);
             return self.refuse(Spent::Clock(limits.seconds));
         }

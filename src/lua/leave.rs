@@ -38,8 +38,15 @@ struct Problem {
     path: Vec<String>,
 }
 
-/// What a table holds at numbers.
-type Positions = Vec<(u32, Value)>;
+/// What a table holds, so far as it is known.
+#[derive(Default)]
+struct Members {
+    /// At 1, 2, 3 and on, as the walk mostly meets them.
+    list: Vec<Value>,
+    /// At other numbers, in the order of the walk.
+    strays: Vec<(u32, Value)>,
+    names: Map<String, Value>,
+}
 
 enum Key {
     Position(u32),
@@ -73,7 +80,10 @@ impl Leaving<'_> {
         if self.bytes > MOST_BYTES {
             return Err(problem(format!("more than {MOST_BYTES} bytes of strings")));
         }
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        match str::from_utf8(&bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        }
     }
 
     fn table(&mut self, table: &Table) -> Result<Value, Problem> {
@@ -85,21 +95,20 @@ impl Leaving<'_> {
             return Err(problem(format!("tables nested more than {DEEPEST} levels deep")));
         }
         self.around.push(address);
-        let (positions, names) = self.members(table)?;
+        let members = self.members(table)?;
         self.around.pop();
-        if positions.is_empty() {
-            let is_list = names.is_empty() && table.metatable().is_some_and(|metatable| metatable == *self.empty_list);
-            return Ok(if is_list { Value::Array(Vec::new()) } else { Value::Object(names) });
+        if !members.has_positions() {
+            let is_list = members.names.is_empty() && table.metatable().is_some_and(|metatable| metatable == *self.empty_list);
+            return Ok(if is_list { Value::Array(Vec::new()) } else { Value::Object(members.names) });
         }
-        if !names.is_empty() {
+        if !members.names.is_empty() {
             return Err(problem("a table with both positions and names"));
         }
-        list(positions)
+        members.into_list()
     }
 
-    fn members(&mut self, table: &Table) -> Result<(Positions, Map<String, Value>), Problem> {
-        let mut positions = Vec::with_capacity(table.raw_len().min(1024));
-        let mut names = Vec::new();
+    fn members(&mut self, table: &Table) -> Result<Members, Problem> {
+        let mut members = Members { list: Vec::with_capacity(table.raw_len().min(1024)), ..Members::default() };
         let mut found = None;
         let walked = table.for_each(|key: LuaValue, member: LuaValue| {
             let crossed = self.key(&key).and_then(|key| match self.value(&member) {
@@ -107,8 +116,7 @@ impl Leaving<'_> {
                 Err(inner) => Err(inner.inside(key)),
             });
             match crossed {
-                Ok((Key::Position(position), member)) => positions.push((position, member)),
-                Ok((Key::Name(name), member)) => names.push((name, member)),
+                Ok((key, member)) => members.add(key, member),
                 Err(problem) => {
                     found = Some(problem);
                     return Err(mlua::Error::runtime(""));
@@ -119,10 +127,7 @@ impl Leaving<'_> {
         match (found, walked) {
             (Some(problem), _) => Err(problem),
             (None, Err(error)) => Err(problem(error.to_string())),
-            (None, Ok(())) => {
-                names.sort_by(|(one, _), (other, _)| one.cmp(other));
-                Ok((positions, names.into_iter().collect()))
-            }
+            (None, Ok(())) => Ok(members),
         }
     }
 
@@ -141,6 +146,32 @@ impl Leaving<'_> {
     }
 }
 
+impl Members {
+    fn add(&mut self, key: Key, member: Value) {
+        match key {
+            Key::Position(position) if usize::try_from(position).is_ok_and(|position| position == self.list.len() + 1) => {
+                self.list.push(member);
+            }
+            Key::Position(position) => self.strays.push((position, member)),
+            Key::Name(name) => {
+                self.names.insert(name, member);
+            }
+        }
+    }
+
+    fn has_positions(&self) -> bool {
+        !self.list.is_empty() || !self.strays.is_empty()
+    }
+
+    fn into_list(mut self) -> Result<Value, Problem> {
+        self.strays.sort_by_key(|(position, _)| *position);
+        for (position, member) in std::mem::take(&mut self.strays) {
+            self.add(Key::Position(position), member);
+        }
+        if self.strays.is_empty() { Ok(Value::Array(self.list)) } else { Err(problem("a list with holes")) }
+    }
+}
+
 impl Problem {
     fn inside(mut self, key: Key) -> Self {
         self.path.push(match key {
@@ -153,17 +184,6 @@ impl Problem {
 
 fn problem(what: impl Into<String>) -> Problem {
     Problem { what: what.into(), path: Vec::new() }
-}
-
-fn list(mut positions: Positions) -> Result<Value, Problem> {
-    if !positions.is_sorted_by_key(|(position, _)| *position) {
-        positions.sort_by_key(|(position, _)| *position);
-    }
-    let has_holes = positions.iter().zip(1..).any(|((position, _), expected): (_, u32)| *position != expected);
-    if has_holes {
-        return Err(problem("a list with holes"));
-    }
-    Ok(Value::Array(positions.into_iter().map(|(_, member)| member).collect()))
 }
 
 fn finite(double: f64) -> Result<Number, Problem> {

@@ -22,6 +22,7 @@ mod attacks;
 #[expect(clippy::disallowed_methods, reason = "the measured answers lie outside of the repository")]
 mod golden;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mlua::chunk::{ChunkMode, Compiler};
@@ -37,6 +38,8 @@ pub use trouble::{ScriptError, ScriptErrorKind};
 pub struct Script {
     name: String,
     bytecode: Arc<[u8]>,
+    /// It cannot make `ipairs` mean anything else.
+    keeps_ipairs: bool,
 }
 
 /// What a call gave.
@@ -69,12 +72,17 @@ impl Script {
             // The compiler would take it for the end.
             return Err(trouble::of_source(name, source, position, "a NUL character"));
         }
+        // Who does not name `_G` changes a global by its own name or not at all, and the compiler sees that.
+        let keeps_ipairs = !source.contains("_G");
+        // What the compiler takes for changing is asked for each time, as in Lua; what it knows to stay runs inside of the machine.
+        let changing = words(source).into_iter().filter(|word| !(keeps_ipairs && *word == IPAIRS));
         let bytecode = Compiler::new()
             .set_optimization_level(1)
             .set_debug_level(1)
+            .set_mutable_globals(changing)
             .compile(source)
             .map_err(|error| trouble::of_compiling(name, &error))?;
-        let script = Self { name: trouble::tidy(name), bytecode: bytecode.into() };
+        let script = Self { name: trouble::tidy(name), bytecode: bytecode.into(), keeps_ipairs };
         // The compiler leaves a syntax error inside the bytecode; loading brings it to light.
         let lua =
             mlua::Lua::new_with(mlua::StdLib::NONE, mlua::LuaOptions::default()).map_err(|error| trouble::of_running(name, &error))?;
@@ -99,6 +107,14 @@ impl Script {
     fn load(&self, lua: &mlua::Lua) -> mlua::Result<mlua::Function> {
         lua.load(&*self.bytecode).set_name(format!("={}", self.name)).set_mode(ChunkMode::Binary).into_function()
     }
+}
+
+/// The function that scripts loop with, mostly.
+const IPAIRS: &str = "ipairs";
+
+/// Everything in a source that can be a name.
+fn words(source: &str) -> BTreeSet<&str> {
+    source.split(|character: char| !character.is_ascii_alphanumeric() && character != '_').filter(|word| !word.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -254,6 +270,51 @@ mod tests {
     #[test]
     fn a_global_read_before_it_changes_is_read_again_after() {
         case("if obj.w == -1 then obj.w = 100 end return obj.w", json!({"w": -1}), json!(100));
+    }
+
+    #[test]
+    fn a_function_of_the_library_is_what_the_script_makes_of_it() {
+        let own = "function(list) local done return function() if not done then done = true return 7, list[1] end end, list, 0 end";
+        let counted = "local sum = 0 for i, v in ipairs({'a', 'b'}) do sum = sum + i end return sum";
+        case(counted, json!({}), json!(3));
+        for change in ["ipairs = ", "_G.ipairs = ", "_G['ipairs'] = ", "local g = _G g.ipairs = ", "local ipairs = "] {
+            case(&format!("{change}{own} {counted}"), json!({}), json!(7));
+        }
+        case(&format!("rawset(_G, 'ipairs', {own}) {counted}"), json!({}), json!(7));
+        case("for _, change in ipairs({1}) do type = function() return 'x' end end return type(1)", json!({}), json!("x"));
+        case("local s = string s.sub = function() return 'x' end return string.sub('abc', 1, 1)", json!({}), json!("x"));
+        case("local m = math m.floor = function() return 7 end local floor = math.floor return floor(1)", json!({}), json!(7));
+        case("tostring = function() return 'x' end return tostring(1)", json!({}), json!("x"));
+        fails("ipairs = nil for _ in ipairs({}) do end", Some(1), "nil");
+    }
+
+    #[test]
+    fn a_loop_over_a_list_ends_where_the_list_does() {
+        let lengths =
+            "local lengths = {} for index, list in ipairs(obj) do local n = 0 for i in ipairs(list) do n = i end lengths[index] = n end
+            return lengths";
+        case(lengths, json!([[], [1], [1, 2, 3], [null, 1]]), json!([0, 1, 3, 1]));
+        case(
+            "local t = {x = 1, y = 2, z = 3} t[2] = 2 t[3] = 3 t[1] = 1 local n = 0 for i in ipairs(t) do n = i end return n",
+            json!({}),
+            json!(3),
+        );
+        case("local t = {1, nil, 3} local n = 0 for i in ipairs(t) do n = i end return n", json!({}), json!(1));
+        case("local t, n = {1, 2}, 0 for i, v in ipairs(t) do n = n + v if i < 5 then t[#t + 1] = 1 end end return n", json!({}), json!(7));
+        case("local t, n = {1, 2, 3}, 0 for i in ipairs(t) do n = i t[3] = nil end return n", json!({}), json!(2));
+        case("local t = setmetatable({}, {__index = {1}}) local n = 0 for i in ipairs(t) do n = i end return n", json!({}), json!(0));
+        fails("for _ in ipairs(nil) do end", Some(1), "table expected");
+        fails("for _ in ipairs(obj.a.b) do end", Some(1), "table expected");
+    }
+
+    #[test]
+    fn a_walk_by_hand_goes_on_when_what_it_met_is_removed() {
+        case(
+            "local k = next(obj) while k do obj[k] = nil k = next(obj, k) end return {obj, next(obj) == nil}",
+            json!({"a": 1, "b": 2}),
+            json!([{}, true]),
+        );
+        case("local t = {} local none = next(t) t.a = 1 return {none == nil, (next(t))}", json!({}), json!([true, "a"]));
     }
 
     #[test]

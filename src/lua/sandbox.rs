@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::fuel::Fuel;
 use super::host::Host;
-use super::{Limits, Output, Script, ScriptError, enter, leave, trouble};
+use super::{IPAIRS, Limits, Output, Script, ScriptError, enter, leave, trouble};
 
 /// A script that never has more than this in memory meets no collector, so that not even weak tables tell it of one.
 pub(super) const CALM: usize = 16 << 20;
@@ -35,6 +35,8 @@ impl World {
         lua.gc_stop();
         let empty_list = lua.create_table()?;
         empty_list.set_readonly(true);
+        // Nobody changes the machine's own names, from which each call has copies: the prelude may count on them.
+        lua.globals().set_safeenv(true);
         let host = Host { fuel: Rc::new(Fuel::new(limits)), empty_list, printed: Rc::default() };
         let furnish = host.furnish(&lua)?;
         let (fuel, is_calm) = (Rc::clone(&host.fuel), Cell::new(true));
@@ -63,6 +65,7 @@ impl World {
         for (name, value) in globals {
             enter::value(&self.lua, value, &self.host.empty_list).and_then(|value| own.raw_set(*name, value)).map_err(trouble)?;
         }
+        own.set_safeenv(script.keeps_ipairs && globals.iter().all(|(name, _)| *name != IPAIRS));
         let function = self.loaded(script).map_err(|error| trouble::of_compiling(&script.name, &error))?;
         function.set_environment(own).map_err(trouble)?;
         let returned = self.run(&function, limits).map_err(trouble)?;
@@ -91,7 +94,12 @@ impl World {
         if let Some((_, function)) = loaded.iter().find(|(bytecode, _)| Arc::ptr_eq(bytecode, &script.bytecode)) {
             return function.deep_clone();
         }
-        let function = script.load(&self.lua)?;
+        // A script that is loaded while they are safe would keep the machine's own functions instead of asking for its call's.
+        let machines = self.lua.globals();
+        machines.set_safeenv(false);
+        let function = script.load(&self.lua);
+        machines.set_safeenv(true);
+        let function = function?;
         loaded.truncate(MOST_LOADED - 1);
         loaded.push((Arc::clone(&script.bytecode), function.clone()));
         function.deep_clone()
