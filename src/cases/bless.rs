@@ -6,6 +6,7 @@ use super::case::{Case, Expectation};
 use super::{Outcome, compare, find, judge, results};
 use crate::files::Files;
 use crate::model::Gateway;
+use crate::render::script_answer::{with_answer, with_ingress_answer};
 use crate::yaml;
 
 /// Returns the case files that change when every step that can be run is expected to give what it gives.
@@ -54,26 +55,10 @@ fn with(object: &Value, result: &Value, case: &Case) -> Value {
     if compare::is_same(&case.compared(object), result) {
         return object.clone();
     }
-    let mut object = object.clone();
-    let set = |parent: &mut Value, key: &str| {
-        let Some(parent) = parent.as_object_mut() else { return };
-        match result.get(key) {
-            Some(value) => _ = parent.insert(key.into(), value.clone()),
-            None => _ = parent.remove(key),
-        }
-    };
-    if !object.get("metadata").is_some_and(Value::is_object) && object.is_object() {
-        object["metadata"] = json!({});
+    if case.is_ingress() {
+        return with_ingress_answer(object, result.get("annotations").cloned());
     }
-    for key in ["labels", "annotations"] {
-        if let Some(metadata) = object.get_mut("metadata").filter(|_| key == "annotations" || !case.is_ingress()) {
-            set(metadata, key);
-        }
-    }
-    if !case.is_ingress() {
-        set(&mut object, "spec");
-    }
-    object
+    with_answer(object, result.as_object().cloned().unwrap_or_default())
 }
 
 /// The text with another block `expected`, in its place or at the end.

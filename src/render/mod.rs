@@ -16,6 +16,7 @@ mod plan;
 mod pointers;
 mod refusal;
 mod result;
+pub mod script_answer;
 pub mod script_input;
 mod scripts;
 mod selector;

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::script_answer::PARTS;
 use crate::model::{HeaderModifier, PodMetadata, Traffic};
 
 /// Returns `obj` for the script of any object but an Ingress.
@@ -17,7 +18,7 @@ pub fn script_input(
     canary_service: &str,
 ) -> Value {
     let mut data = Map::new();
-    for (key, pointer) in [("spec", "/spec"), ("labels", "/metadata/labels"), ("annotations", "/metadata/annotations")] {
+    for (key, pointer) in PARTS {
         insert_present(&mut data, key, original.pointer(pointer));
     }
     let weight = weight_of(traffic);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::companion;
 use super::pointers::{matching, put};
+use super::script_answer::{with_answer, with_ingress_answer};
 use super::script_input::{ingress_input, insert_pod_metadata, script_input};
 use super::{Scripts, capability, result};
 use crate::lua::{Script, beyond_lua51};
@@ -166,33 +167,31 @@ pub(super) fn clone_name(clone: &GatewayClone, original: &str) -> String {
 
 fn rewrite(script: &Script, routed: &Routed<'_>, original: &Value, names: &Names<'_>, step: &Step) -> Result<Value, String> {
     let modifier = step.header_modifier.as_ref();
-    let mut rewritten = original.clone();
     if routed.reference.ingress_class.is_some() {
         let input = ingress_input(original.pointer("/metadata/annotations"), &step.traffic, modifier, names.canary);
         let annotations = call(script, &input)?;
-        put(&mut rewritten, "/metadata/annotations", Some(text_map(&annotations, "annotations")?));
-        return Ok(rewritten);
+        return Ok(with_ingress_answer(original, Some(text_map(&annotations, "annotations")?)));
     }
     let mut input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
     insert_pod_metadata(&mut input, names.pod_metadata);
-    let mut answer = call(script, &input)?;
-    let Some(answer) = answer.as_object_mut() else {
-        return Err(format!("script `{}` returned {} instead of a table", routed.gateway.script.name, kind_of(&answer)));
+    let mut returned = call(script, &input)?;
+    let Some(answer) = returned.as_object_mut() else {
+        return Err(format!("script `{}` returned {} instead of a table", routed.gateway.script.name, kind_of(&returned)));
     };
-    match answer.remove("spec") {
-        Some(spec) if spec.is_object() => put(&mut rewritten, "/spec", Some(spec)),
+    match answer.get("spec") {
+        Some(spec) if spec.is_object() => {}
         None if original.pointer("/spec").is_none() => {}
-        spec => {
-            let kind = kind_of(&spec.unwrap_or_default());
-            return Err(format!("script `{}` returned {kind} as `spec`", routed.gateway.script.name));
-        }
+        spec => return Err(format!("script `{}` returned {} as `spec`", routed.gateway.script.name, spec.map_or("nothing", kind_of))),
     }
     for field in ["labels", "annotations"] {
-        let map = answer.remove(field).map(|map| text_map(&map, field)).transpose()?;
-        let map = map.filter(|map| map.as_object().is_some_and(|map| !map.is_empty()));
-        put(&mut rewritten, &format!("/metadata/{field}"), map);
+        if let Some(map) = answer.remove(field) {
+            let map = text_map(&map, field)?;
+            if map.as_object().is_some_and(|map| !map.is_empty()) {
+                answer.insert(field.into(), map);
+            }
+        }
     }
-    Ok(rewritten)
+    Ok(with_answer(original, std::mem::take(answer)))
 }
 
 fn call(script: &Script, input: &Value) -> Result<Value, String> {
