@@ -27,7 +27,7 @@ pub(super) async fn sweep(shared: Arc<Shared>, namespaces: Vec<String>) {
     let mut failed = 0;
     loop {
         match everything(&shared, &namespaces).await {
-            Ok(()) | Err(Trouble::NotLeader) => return,
+            Ok(()) => return,
             Err(trouble) => {
                 failed += 1;
                 tracing::warn!(%trouble, "releases without a plan could not be looked for");

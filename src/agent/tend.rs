@@ -78,7 +78,7 @@ pub(super) async fn tend(
         }
         drop((turn, first_turn));
         match result {
-            Ok(Next::Rest) | Err(Trouble::NotLeader) => return,
+            Ok(Next::Rest) => return,
             Ok(Next::Examined) => {
                 // Whatever rings meanwhile is seen afterwards.
                 if examined.wait_for(|examined| *examined).await.is_err() {
@@ -98,6 +98,7 @@ pub(super) async fn tend(
                 };
                 let _ = tokio::time::timeout(time, loudly).await;
             }
+            // Also when we may not write: a lease that is renewed late is held again, and one that is lost ends this task.
             Err(trouble) => pause(&shared, &key, &trouble, &mut failed).await,
         }
     }
