@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use super::answer::{Share, Taken};
 use super::condition::Verdict;
+use super::later::Later;
+use super::objects::Found;
 use super::pods::Version;
 use super::request::{Dialect, Protocol, Request};
-use super::view::{Found, View};
+use super::view::View;
 use super::{Entry, Route, Routes, http_route, ingress, virtual_service};
 use crate::model::{Match, PlanStep};
 
@@ -19,19 +21,19 @@ const MOST: usize = 2000;
 const NGINX: &str = "trafficrouting_ingress/nginx";
 
 /// A kind of gateway object that is read here.
-#[derive(Clone, Copy)]
-enum Gateway {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gateway {
     VirtualService,
     HttpRoute,
     Nginx,
 }
 
 /// Who gets which version through each gateway object, as the plan's list of scripts has them.
-pub(super) fn entries(view: &View<'_>, target: &View<'_>, step: Option<&PlanStep>) -> Vec<Entry> {
+pub(super) fn entries<'a>(view: &View<'a>, later: &mut Later<'a>, step: Option<&PlanStep>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for script in &view.plan.spec.scripts {
         let not_known = |reason: String| Entry { object: script.object.clone(), routes: Routes::NotKnown(reason) };
-        let (Some(now), Some(then)) = (view.get(&script.object), target.get(&script.object)) else {
+        let (Some(now), Some(then)) = (view.get(&script.object), later.view.get(&script.object)) else {
             entries.push(not_known(format!("the plan does not hold `{}`", script.object)));
             continue;
         };
@@ -49,16 +51,21 @@ pub(super) fn entries(view: &View<'_>, target: &View<'_>, step: Option<&PlanStep
             entries.push(not_known("the step has no pods of the new version".to_owned()));
             continue;
         }
-        entries.push(Entry { object: script.object.clone(), routes: gateway.routes((view, now), (target, then), step) });
+        entries.push(Entry { object: script.object.clone(), routes: gateway.routes((view, now), (later, then), step) });
     }
     entries
 }
 
 impl Gateway {
-    fn routes(self, (view, now): (&View<'_>, Found<'_>), (target, then): (&View<'_>, Found<'_>), step: Option<&PlanStep>) -> Routes {
+    fn routes<'a>(
+        self,
+        (view, now): (&View<'a>, Found<'a>),
+        (later, then): (&mut Later<'a>, Found<'a>),
+        step: Option<&PlanStep>,
+    ) -> Routes {
         let matches: &[Match] = step.and_then(|step| step.traffic.as_ref()).map(|traffic| traffic.matches.as_slice()).unwrap_or_default();
         let mut requests = BTreeSet::new();
-        for request in self.requests(target, then.value).into_iter().chain(self.requests(view, now.value)) {
+        for request in self.requests(later.view, then.value).into_iter().chain(self.requests(view, now.value)) {
             if request.protocol == Protocol::Http {
                 requests.extend(matches.iter().map(|wanted| request.satisfying(wanted, self.dialect())));
             }
@@ -68,16 +75,16 @@ impl Gateway {
             }
         }
         let route = |request: Request| {
-            let later = self.route(target, then.value, &request);
             let share = self.route(view, now.value, &request).share();
-            let is_ours = match later.share() {
+            let later = later.answer(self, then.value, &request);
+            let is_ours = match &later.share {
                 // The user's own rule for the new version's Service, which exists during the release alone.
                 Share::Known(split) if split.nobody > 0.0 && self.route(view, then.value, &request).share() == share => Verdict::Unknown,
                 Share::Known(_) => Verdict::Yes,
                 Share::Elsewhere => Verdict::No,
                 Share::NotKnown(_) => Verdict::Unknown,
             };
-            Route { is_matched: request.satisfies(matches, self.dialect()), share, is_ours, origin: later.origin(), request }
+            Route { is_matched: request.satisfies(matches, self.dialect()), share, is_ours, origin: later.origin.clone(), request }
         };
         Routes::Known(requests.into_iter().map(route).collect())
     }
@@ -97,7 +104,8 @@ impl Gateway {
         }
     }
 
-    fn route(self, view: &View<'_>, object: &Value, request: &Request) -> Taken {
+    /// What an object of this kind does with a request.
+    pub(super) fn route(self, view: &View<'_>, object: &Value, request: &Request) -> Taken {
         match self {
             Self::VirtualService => virtual_service::route(view, object, request),
             Self::HttpRoute => http_route::route(view, object, request),

@@ -42,7 +42,7 @@ pub(super) fn route(view: &View<'_>, object: &Value, request: &Request) -> Taken
         pointer: location.pointer.clone(),
     };
     // The alternative for the same host and path. The controller takes one only.
-    let canaries = view.all("networking.k8s.io", "Ingress").map(|found| found.value).filter(|other| is_canary(other));
+    let canaries = view.all("networking.k8s.io", "Ingress").map(|named| named.found.value).filter(|other| is_canary(other));
     let same = |other| {
         let locations: Vec<_> = locations(other).collect();
         locations.into_iter().find(|location| location.host == main.host && location.path == main.path).map(|location| (other, location))
@@ -61,7 +61,7 @@ pub(super) fn route(view: &View<'_>, object: &Value, request: &Request) -> Taken
 /// Returns a request for every path of every host, and for every header and cookie of the alternative.
 pub(super) fn requests(view: &View<'_>, object: &Value) -> Vec<Request> {
     let mut requests: Vec<Request> = locations(object).map(|location| plain(&location)).collect();
-    for canary in view.all("networking.k8s.io", "Ingress").map(|found| found.value).filter(|other| is_canary(other)) {
+    for canary in view.all("networking.k8s.io", "Ingress").map(|named| named.found.value).filter(|other| is_canary(other)) {
         let header = annotation(canary, "canary-by-header").map(|name| {
             let value = match (annotation(canary, "canary-by-header-value"), annotation(canary, "canary-by-header-pattern")) {
                 (Some(value), _) => Condition::Exact(value),

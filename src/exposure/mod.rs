@@ -10,6 +10,8 @@ mod destination;
 mod entry;
 mod http_route;
 mod ingress;
+mod later;
+mod objects;
 mod pods;
 mod request;
 mod view;
@@ -30,6 +32,8 @@ pub struct Exposure {
     pub steps: Vec<Vec<Entry>>,
     /// After the release.
     pub target: Vec<Entry>,
+    /// Whether objects from beside the plan had a part in it.
+    pub has_others: bool,
 }
 
 /// One gateway object in a state: the way into the workload.
@@ -70,12 +74,14 @@ pub struct Route {
 /// Service where no second one is made, and an Ingress that stays as it is.
 pub fn of(plan: &Plan, beside: &[&Manifest]) -> Exposure {
     let spec = &plan.spec;
-    let target = view::View::target(plan, beside);
-    let entries = |view: &view::View<'_>, step| entry::entries(view, &target, step);
+    let objects = objects::Objects::of(plan, beside);
+    let target = view::View::target(&objects);
+    let mut later = later::Later::of(&target);
     Exposure {
-        baseline: entries(&view::View::baseline(plan, beside), None),
-        steps: spec.steps.iter().map(|step| entries(&view::View::step(plan, beside, step), Some(step))).collect(),
-        target: entries(&target, None),
+        baseline: entry::entries(&view::View::baseline(&objects), &mut later, None),
+        steps: spec.steps.iter().map(|step| entry::entries(&view::View::step(&objects, step), &mut later, Some(step))).collect(),
+        target: entry::entries(&target, &mut later, None),
+        has_others: objects.has_others(),
     }
 }
 

@@ -1,23 +1,21 @@
-//! The objects of one state of a plan, as gateways and Services find each other.
+//! One state of a plan, as gateways and Services find each other.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
 
+use super::destination::{self, Reach};
+use super::objects::{Found, Named, Objects};
 use super::pods::{self, Pods, Version};
-use crate::model::{LateValue, Manifest, ObjectKey, Plan, PlanStep, VersionKey};
+use crate::model::{LateValue, ObjectKey, Plan, PlanStep, VersionKey};
 
 /// The objects of a state.
 pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) pods: Vec<Pods<'a>>,
+    /// What is behind each Service: many routes lead to few of them.
+    pub(super) services: BTreeMap<&'a str, Reach>,
+    objects: &'a Objects<'a>,
     state: &'a [VersionKey],
-    beside: &'a [&'a Manifest],
-}
-
-/// An object of a state. Objects from beside the plan have no key.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
-    pub(super) key: Option<&'a VersionKey>,
-    pub(super) value: &'a Value,
+    here: Vec<Named<'a>>,
 }
 
 /// What a name leads to.
@@ -31,48 +29,47 @@ pub(super) enum Lookup<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn baseline(plan: &'a Plan, beside: &'a [&'a Manifest]) -> Self {
-        let state = &plan.spec.baseline;
-        Self { plan, state, beside, pods: pods::at_rest(plan, state, Version::Old) }
+    pub(super) fn baseline(objects: &'a Objects<'a>) -> Self {
+        let state = &objects.plan.spec.baseline;
+        Self::of(objects, state, pods::at_rest(objects.plan, state, Version::Old))
     }
 
-    pub(super) fn target(plan: &'a Plan, beside: &'a [&'a Manifest]) -> Self {
-        let state = &plan.spec.target;
-        Self { plan, state, beside, pods: pods::at_rest(plan, state, Version::New) }
+    pub(super) fn target(objects: &'a Objects<'a>) -> Self {
+        let state = &objects.plan.spec.target;
+        Self::of(objects, state, pods::at_rest(objects.plan, state, Version::New))
     }
 
-    pub(super) fn step(plan: &'a Plan, beside: &'a [&'a Manifest], step: &'a PlanStep) -> Self {
-        Self { plan, state: &step.state, beside, pods: pods::in_step(plan, step) }
+    pub(super) fn step(objects: &'a Objects<'a>, step: &'a PlanStep) -> Self {
+        Self::of(objects, &step.state, pods::in_step(objects.plan, step))
+    }
+
+    fn of(objects: &'a Objects<'a>, state: &'a [VersionKey], pods: Vec<Pods<'a>>) -> Self {
+        let here = objects.in_state(state);
+        let mut view = Self { plan: objects.plan, pods, services: BTreeMap::new(), objects, state, here };
+        view.services = destination::services(&view);
+        view
     }
 
     /// An object of the plan's namespace, by API group, kind and name.
-    pub(super) fn find(&self, group: &'static str, kind: &'static str, name: &str) -> Lookup<'a> {
-        let mut found = self.all(group, kind).filter(|found| found.value["metadata"]["name"] == name);
-        if let Some(found) = found.next() {
-            return Lookup::Found(found);
+    pub(super) fn find(&self, group: &str, kind: &str, name: &str) -> Lookup<'a> {
+        match self.all(group, kind).find(|named| named.name == Some(name)) {
+            Some(named) => Lookup::Found(named.found),
+            None if self.objects.is_planned(group, kind, name) => Lookup::Absent,
+            None => Lookup::Unheard,
         }
-        let is_planned = self.plan.spec.objects.values().any(|value| is_kind(value, group, kind) && value["metadata"]["name"] == name);
-        if is_planned { Lookup::Absent } else { Lookup::Unheard }
     }
 
     /// All objects of a kind: those of the state, then those that the plan does not hold.
-    pub(super) fn all(&self, group: &'static str, kind: &'static str) -> impl Iterator<Item = Found<'a>> {
-        let plan = self.plan;
-        let of_state = self.state.iter().filter_map(|key| Some(Found { key: Some(key), value: plan.spec.objects.get(key)? }));
-        let beside = self.beside.iter().map(|manifest| Found { key: None, value: manifest.value() });
-        let beside = beside.filter(move |found| !plan.spec.objects.values().any(|value| is_same(value, found.value)));
-        of_state.chain(beside).filter(move |found| is_kind(found.value, group, kind))
+    pub(super) fn all(&self, group: &str, kind: &str) -> impl Iterator<Item = &Named<'a>> {
+        self.here.iter().filter(move |named| named.is_kind(group, kind))
     }
 
     /// The object of a key, whatever its version in the state.
     pub(super) fn get(&self, object: &ObjectKey) -> Option<Found<'a>> {
-        let key = self.state.iter().find(|key| key.object() == object);
-        if let Some(key) = key {
-            return Some(Found { key: Some(key), value: self.plan.spec.objects.get(key)? });
+        match self.state.iter().find(|key| key.object() == object) {
+            Some(key) => self.plan.spec.objects.get(key).map(|value| Found { key: Some(key), value }),
+            None => self.objects.given(object),
         }
-        let kind = object.kind().split('.').next().unwrap_or_default();
-        let mut beside = self.beside.iter().filter(|manifest| manifest.kind() == kind && manifest.name() == object.name());
-        beside.next().map(|manifest| Found { key: None, value: manifest.value() })
     }
 
     /// The versions that late values below a pointer of an object stand for.
@@ -88,13 +85,4 @@ impl<'a> View<'a> {
             })
             .collect()
     }
-}
-
-fn is_kind(value: &Value, group: &str, kind: &str) -> bool {
-    let version = value["apiVersion"].as_str().unwrap_or_default();
-    value["kind"] == kind && version.split_once('/').map_or("", |(group, _)| group) == group
-}
-
-fn is_same(left: &Value, right: &Value) -> bool {
-    left["kind"] == right["kind"] && left["apiVersion"] == right["apiVersion"] && left["metadata"]["name"] == right["metadata"]["name"]
 }
