@@ -1,5 +1,6 @@
 //! The objects of a state as manifests: late values by name for people, or bound for a cluster.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -81,7 +82,7 @@ pub struct Shown {
 pub fn shown_versions(plan: &Plan) -> BTreeMap<&VersionKey, Shown> {
     let shown = |key: &VersionKey, object: &Value| {
         let object = with_late_values(plan, key, object, |binding| Some(json!(shown(binding.value))));
-        Shown { object: object_ref(plan, key.object(), &object), text: yaml::write(&object) }
+        Shown { object: object_ref(plan, key.object(), &object), text: yaml::write_json(&object) }
     };
     plan.spec.objects.iter().map(|(key, object)| (key, shown(key, object))).collect()
 }
@@ -100,21 +101,21 @@ fn objects(plan: &Plan, state: &State, late: impl Fn(&Binding) -> Option<Value>)
         let version = key.version(*version);
         let Some(object) = plan.spec.objects.get(&version) else { continue };
         let object = with_late_values(plan, &version, object, &late);
-        objects.insert(object_ref(plan, key, &object), object);
+        objects.insert(object_ref(plan, key, &object), object.into_owned());
     }
     objects
 }
 
 /// A version of an object with its namespace, and with late values where somebody has them.
-fn with_late_values(plan: &Plan, version: &VersionKey, object: &Value, late: impl Fn(&Binding) -> Option<Value>) -> Value {
-    let mut object = object.clone();
+fn with_late_values<'a>(plan: &Plan, version: &VersionKey, object: &'a Value, late: impl Fn(&Binding) -> Option<Value>) -> Cow<'a, Value> {
+    let mut object = Cow::Borrowed(object);
     for binding in plan.spec.bindings.iter().filter(|binding| binding.object == *version) {
         if let Some(value) = late(binding) {
-            put(&mut object, &binding.pointer, value);
+            put(object.to_mut(), &binding.pointer, value);
         }
     }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.entry("namespace").or_insert_with(|| json!(plan.namespace));
+    if object["metadata"].as_object().is_some_and(|metadata| !metadata.contains_key("namespace")) {
+        object.to_mut()["metadata"]["namespace"] = json!(plan.namespace);
     }
     object
 }

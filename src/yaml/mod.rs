@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use list::expand_list;
 pub use stream::{RawDocument, split};
-pub use write::write;
+pub use write::{write, write_json};
 
 use crate::model::{Places, Position};
 

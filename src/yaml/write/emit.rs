@@ -1,5 +1,7 @@
 //! From a tree to text.
 
+use std::borrow::Cow;
+
 use super::quote::{self, Style};
 use super::tree::Tree;
 
@@ -7,7 +9,7 @@ use super::tree::Tree;
 const LONGEST_SIMPLE_KEY: usize = 128;
 
 /// Returns the text of one document.
-pub(super) fn document(tree: &Tree) -> String {
+pub(super) fn document(tree: &Tree<'_>) -> String {
     let mut text = String::new();
     match tree {
         Tree::Map(entries) if !entries.is_empty() => map(&mut text, entries, 0),
@@ -18,15 +20,15 @@ pub(super) fn document(tree: &Tree) -> String {
 }
 
 /// Writes the entries of a map. The first one stands where the text ends now, the others at `column`.
-fn map(text: &mut String, entries: &[(String, Tree)], column: usize) {
+fn map(text: &mut String, entries: &[(Cow<'_, str>, Tree<'_>)], column: usize) {
     for (index, (key, value)) in entries.iter().enumerate() {
         if index > 0 {
             indent(text, column);
         }
         let key = match quote::key_style(key) {
-            Style::Plain => key.clone(),
-            Style::Single => quote::single(key),
-            Style::Double | Style::Literal => quote::double(key),
+            Style::Plain => Cow::Borrowed(key.as_ref()),
+            Style::Single => quote::single(key).into(),
+            Style::Double | Style::Literal => quote::double(key).into(),
         };
         if key.len() > LONGEST_SIMPLE_KEY {
             text.push_str("? ");
@@ -58,7 +60,7 @@ fn map(text: &mut String, entries: &[(String, Tree)], column: usize) {
     }
 }
 
-fn list(text: &mut String, items: &[Tree], column: usize) {
+fn list(text: &mut String, items: &[Tree<'_>], column: usize) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             indent(text, column);
@@ -69,7 +71,7 @@ fn list(text: &mut String, items: &[Tree], column: usize) {
 }
 
 /// Writes a value after a sign of one character.
-fn nested(text: &mut String, tree: &Tree, column: usize) {
+fn nested(text: &mut String, tree: &Tree<'_>, column: usize) {
     text.push(' ');
     match tree {
         Tree::Map(entries) if !entries.is_empty() => map(text, entries, column + 2),
@@ -79,7 +81,7 @@ fn nested(text: &mut String, tree: &Tree, column: usize) {
 }
 
 /// Writes what begins on this line; `column` is that of the map or list around it.
-fn inline(text: &mut String, tree: &Tree, column: usize) {
+fn inline(text: &mut String, tree: &Tree<'_>, column: usize) {
     match tree {
         Tree::Map(_) => text.push_str("{}"),
         Tree::List(_) => text.push_str("[]"),

@@ -7,6 +7,7 @@ mod quote;
 mod tree;
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// Returns a value as one document that ends with a line break.
 ///
@@ -20,17 +21,24 @@ pub fn write<T: Serialize>(value: &T) -> String {
     emit::document(&tree)
 }
 
+/// Returns a JSON value as `write` does, without a copy of it on the way.
+pub fn write_json(value: &Value) -> String {
+    emit::document(&tree::Tree::from(value))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use serde_json::{Value, json};
+    use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
     #[track_caller]
     fn case(value: &Value, expected: &str) {
         assert_eq!(write(value), expected);
+        assert_eq!(write_json(value), expected);
     }
 
     #[test]
@@ -94,5 +102,27 @@ mod tests {
     #[test]
     fn floats_are_floats_to_every_reader() {
         case(&json!([1e30, 1.5e-7, -2.5]), "- 1.0e+30\n- 1.5e-7\n- -2.5\n");
+    }
+
+    fn json_values() -> impl Strategy<Value = Value> {
+        let text = prop::sample::select(vec![
+            "", "a", "on", "yes", "12:30:45", "a: b", "é", "x\ny\n", "1e999", "-", "a2", "a10", "Name", "name-x", "nul",
+        ]);
+        let text = prop_oneof![text.prop_map(str::to_owned), ".{0,6}"];
+        let numbers =
+            prop_oneof![any::<i64>().prop_map(Value::from), any::<u64>().prop_map(Value::from), any::<f64>().prop_map(Value::from)];
+        let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), numbers, text.clone().prop_map(Value::from)];
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            let map =
+                prop::collection::btree_map(text.clone(), inner.clone(), 0..6).prop_map(|map| Value::Object(map.into_iter().collect()));
+            prop_oneof![prop::collection::vec(inner, 0..6).prop_map(Value::from), map]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_written_alike_on_both_ways(value in json_values()) {
+            prop_assert_eq!(write_json(&value), write(&value));
+        }
     }
 }

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 
 /// Compares two keys: signs before numbers before letters, and `a2` before `a10`.
 pub(super) fn compare(left: &str, right: &str) -> Ordering {
-    tokens(left).cmp(tokens(right))
+    let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // What most keys are, and there the bytes say it.
+    if is_word(left) && is_word(right) { left.cmp(right) } else { tokens(left).cmp(tokens(right)) }
 }
 
 /// The variants are in the order in which they sort.

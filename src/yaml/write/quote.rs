@@ -13,12 +13,14 @@ pub(super) enum Style {
 
 /// Returns how to write a string as a value. Only a value may be a literal block.
 pub(super) fn value_style(text: &str) -> Style {
-    if text.contains('\n') && is_fit_for_block(text) { Style::Literal } else { key_style(text) }
+    if !is_name(text) && text.contains('\n') && is_fit_for_block(text) { Style::Literal } else { key_style(text) }
 }
 
 /// Returns how to write a string on one line.
 pub(super) fn key_style(text: &str) -> Style {
-    if text.chars().any(is_special) || is_read_as_something_else(text) {
+    if is_name(text) {
+        Style::Plain
+    } else if text.chars().any(is_special) || is_read_as_something_else(text) {
         Style::Double
     } else if is_fit_for_plain(text) {
         Style::Plain
@@ -53,6 +55,18 @@ pub(super) fn double(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// Whether the text is what most keys and many values are: a word of small and large letters, digits and a few signs, and none of
+/// those that mean something else, of which `false` is the longest.
+fn is_name(text: &str) -> bool {
+    const LONGEST_OTHER: usize = "false".len();
+    let is_usual = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b':');
+    let [first, .., last] = text.as_bytes() else { return false };
+    first.is_ascii_alphabetic()
+        && *last != b':'
+        && text.as_bytes().iter().all(is_usual)
+        && (text.len() > LONGEST_OTHER || scalar::plain(text) == Meaning::Text)
 }
 
 /// What only double quotes can say, or what cannot be seen.
@@ -97,4 +111,23 @@ fn is_base_60(text: &str) -> bool {
 /// A number beyond all bounds is a string to kubectl and infinite to others.
 fn is_huge_number(text: &str) -> bool {
     text.starts_with(['+', '-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) && text.replace('_', "").parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_fit_for_plain, is_name, is_read_as_something_else};
+
+    #[test]
+    fn no_name_is_read_as_something_else() {
+        for first in ["true", "True", "TRUE", "false", "FALSE", "yes", "null", "Null", "on", "off", "y", "n", "inf", "nan", "e10", "x"] {
+            for rest in ["", "s", "--", "...", "/1", "_2", "s1e10", "false", ":", ":1", "::", ":30:45"] {
+                let text = format!("{first}{rest}");
+                assert!(!is_name(&text) || (!is_read_as_something_else(&text) && is_fit_for_plain(&text)), "{text}");
+            }
+        }
+        for text in ["networking.istio.io/v1", "weight", "name", "registry.example.com/shop:v1"] {
+            assert!(is_name(text), "{text}");
+        }
+        assert!(!is_name("false") && !is_name("on") && !is_name("a: bcdef") && !is_name("key:"));
+    }
 }

@@ -1,20 +1,52 @@
 //! What is to be written, in the order in which it will be written.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{self, Serialize};
+use serde_json::{Number, Value};
 
 use super::order;
 
 /// A value: maps in order, scalars as text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Tree {
+pub(super) enum Tree<'a> {
     /// Written as it stands: a number, a boolean, `null`.
-    Bare(String),
+    Bare(Cow<'a, str>),
     /// A string, quoted where it must be.
-    Text(String),
-    List(Vec<Tree>),
-    Map(Vec<(String, Tree)>),
+    Text(Cow<'a, str>),
+    List(Vec<Tree<'a>>),
+    Map(Vec<(Cow<'a, str>, Tree<'a>)>),
+}
+
+/// The tree of a JSON value: the same as by way of the serializer, with all texts where they are.
+impl<'a> From<&'a Value> for Tree<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Bare(Cow::Borrowed("null")),
+            Value::Bool(true) => Self::Bare(Cow::Borrowed("true")),
+            Value::Bool(false) => Self::Bare(Cow::Borrowed("false")),
+            Value::Number(number) => Self::Bare(Cow::Owned(number_text(number))),
+            Value::String(text) => Self::Text(Cow::Borrowed(text)),
+            Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
+            Value::Object(members) => {
+                let mut fields: Vec<_> = members.iter().map(|(key, member)| (Cow::Borrowed(key.as_str()), member.into())).collect();
+                sort(&mut fields);
+                Self::Map(fields)
+            }
+        }
+    }
+}
+
+fn number_text(number: &Number) -> String {
+    match (number.is_f64(), number.as_f64()) {
+        (true, Some(float)) => float_text(float),
+        (_, _) => number.to_string(),
+    }
+}
+
+fn sort(fields: &mut [(Cow<'_, str>, Tree<'_>)]) {
+    fields.sort_by(|(left, _), (right, _)| order::compare(left, right));
 }
 
 /// Makes a tree of any value.
@@ -31,37 +63,38 @@ impl ser::Error for Refused {
     }
 }
 
-type Outcome = Result<Tree, Refused>;
+/// What is serialized is seen for a moment only: its texts are copied.
+type Outcome = Result<Tree<'static>, Refused>;
 
 #[expect(clippy::unnecessary_wraps, reason = "what most methods of the serializer return")]
 fn bare(value: impl fmt::Display) -> Outcome {
-    Ok(Tree::Bare(value.to_string()))
+    Ok(Tree::Bare(value.to_string().into()))
 }
 
-fn tagged(variant: &str, tree: Tree) -> Tree {
-    Tree::Map(vec![(variant.to_owned(), tree)])
+fn tagged(variant: &'static str, tree: Tree<'static>) -> Tree<'static> {
+    Tree::Map(vec![(variant.into(), tree)])
 }
 
 /// Floats as every reader takes them: a point before the exponent, and a sign in it.
-fn float(value: f64) -> Outcome {
+fn float_text(value: f64) -> String {
     if value.is_nan() {
-        return bare(".nan");
+        return ".nan".to_owned();
     }
     if value.is_infinite() {
-        return bare(if value > 0.0 { ".inf" } else { "-.inf" });
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
     if value == 0.0 || (1e-5..1e21).contains(&value.abs()) {
-        return bare(value);
+        return value.to_string();
     }
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let point = if mantissa.contains('.') { "" } else { ".0" };
     let sign = if exponent.starts_with('-') { "" } else { "+" };
-    bare(format!("{mantissa}{point}e{sign}{exponent}"))
+    format!("{mantissa}{point}e{sign}{exponent}")
 }
 
 impl ser::Serializer for Serializer {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
     type SerializeSeq = Items;
     type SerializeTuple = Items;
@@ -99,16 +132,16 @@ impl ser::Serializer for Serializer {
         bare(value)
     }
     fn serialize_f32(self, value: f32) -> Outcome {
-        float(value.into())
+        bare(float_text(value.into()))
     }
     fn serialize_f64(self, value: f64) -> Outcome {
-        float(value)
+        bare(float_text(value))
     }
     fn serialize_char(self, value: char) -> Outcome {
-        Ok(Tree::Text(value.into()))
+        Ok(Tree::Text(value.to_string().into()))
     }
     fn serialize_str(self, value: &str) -> Outcome {
-        Ok(Tree::Text(value.to_owned()))
+        Ok(Tree::Text(value.to_owned().into()))
     }
     fn serialize_bytes(self, value: &[u8]) -> Outcome {
         value.iter().map(bare).collect::<Result<_, _>>().map(Tree::List)
@@ -166,7 +199,7 @@ impl ser::Serializer for Serializer {
 /// A list being made.
 pub(super) struct Items {
     variant: Option<&'static str>,
-    items: Vec<Tree>,
+    items: Vec<Tree<'static>>,
 }
 
 impl Items {
@@ -175,7 +208,7 @@ impl Items {
         Ok(())
     }
 
-    fn finished(self) -> Tree {
+    fn finished(self) -> Tree<'static> {
         let list = Tree::List(self.items);
         match self.variant {
             Some(variant) => tagged(variant, list),
@@ -187,17 +220,17 @@ impl Items {
 /// A map being made.
 pub(super) struct Entries {
     variant: Option<&'static str>,
-    key: Option<String>,
-    fields: Vec<(String, Tree)>,
+    key: Option<Cow<'static, str>>,
+    fields: Vec<(Cow<'static, str>, Tree<'static>)>,
 }
 
 impl Entries {
-    fn push<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Refused> {
-        self.fields.push((key.to_owned(), value.serialize(Serializer)?));
+    fn push<T: Serialize + ?Sized>(&mut self, key: Cow<'static, str>, value: &T) -> Result<(), Refused> {
+        self.fields.push((key, value.serialize(Serializer)?));
         Ok(())
     }
 
-    fn finished(self) -> Tree {
+    fn finished(self) -> Tree<'static> {
         let map = Tree::Map(self.fields);
         match self.variant {
             Some(variant) => tagged(variant, map),
@@ -207,7 +240,7 @@ impl Entries {
 }
 
 impl ser::SerializeSeq for Items {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
@@ -219,7 +252,7 @@ impl ser::SerializeSeq for Items {
 }
 
 impl ser::SerializeTuple for Items {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
@@ -231,7 +264,7 @@ impl ser::SerializeTuple for Items {
 }
 
 impl ser::SerializeTupleStruct for Items {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
@@ -243,7 +276,7 @@ impl ser::SerializeTupleStruct for Items {
 }
 
 impl ser::SerializeTupleVariant for Items {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
@@ -255,7 +288,7 @@ impl ser::SerializeTupleVariant for Items {
 }
 
 impl ser::SerializeMap for Entries {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Refused> {
@@ -267,20 +300,20 @@ impl ser::SerializeMap for Entries {
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
         let key = self.key.take().unwrap_or_default();
-        self.push(&key, value)
+        self.push(key, value)
     }
     fn end(mut self) -> Outcome {
-        self.fields.sort_by(|(left, _), (right, _)| order::compare(left, right));
+        sort(&mut self.fields);
         Ok(self.finished())
     }
 }
 
 impl ser::SerializeStruct for Entries {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Refused> {
-        self.push(key, value)
+        self.push(Cow::Borrowed(key), value)
     }
     fn end(self) -> Outcome {
         Ok(self.finished())
@@ -288,11 +321,11 @@ impl ser::SerializeStruct for Entries {
 }
 
 impl ser::SerializeStructVariant for Entries {
-    type Ok = Tree;
+    type Ok = Tree<'static>;
     type Error = Refused;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Refused> {
-        self.push(key, value)
+        self.push(Cow::Borrowed(key), value)
     }
     fn end(self) -> Outcome {
         Ok(self.finished())
