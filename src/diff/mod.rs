@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use similar::{Algorithm, ChangeTag, TextDiff};
+use similar::{DiffOp, DiffTag};
 
 use crate::model::ObjectRef;
 use crate::yaml;
 
+mod align;
 mod unified;
 
 pub use unified::{label, one, unified};
@@ -83,7 +84,7 @@ pub enum Side {
 pub fn between(before: &BTreeMap<ObjectRef, Value>, after: &BTreeMap<ObjectRef, Value>) -> Vec<ObjectDiff> {
     let texts = |objects: &BTreeMap<ObjectRef, Value>, others: &BTreeMap<ObjectRef, Value>| -> BTreeMap<ObjectRef, String> {
         let differing = objects.iter().filter(|(object, value)| others.get(*object) != Some(*value));
-        differing.map(|(object, value)| (object.clone(), yaml::write(value))).collect()
+        differing.map(|(object, value)| (object.clone(), yaml::write_json(value))).collect()
     };
     let (before, after) = (texts(before, after), texts(after, before));
     between_texts(&borrowed(&before), &borrowed(&after))
@@ -120,29 +121,35 @@ pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     if before.is_empty() || after.is_empty() {
         return vec![whole(before, after)];
     }
-    let diff = TextDiff::configure().algorithm(Algorithm::Histogram).diff_lines(before, after);
-    diff.grouped_ops(CONTEXT)
-        .iter()
-        .filter_map(|operations| {
-            let (first, last) = (operations.first()?, operations.last()?);
-            let (old, new) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
-            let lines = operations.iter().flat_map(|operation| diff.iter_changes(operation)).map(|change| Line {
-                side: match change.tag() {
-                    ChangeTag::Equal => Side::Both,
-                    ChangeTag::Delete => Side::Before,
-                    ChangeTag::Insert => Side::After,
-                },
-                text: change.value().trim_end_matches('\n').to_owned(),
-            });
-            Some(Hunk {
-                before_start: old.start + usize::from(!old.is_empty()),
-                before_count: old.len(),
-                after_start: new.start + usize::from(!new.is_empty()),
-                after_count: new.len(),
-                lines: lines.collect(),
-            })
-        })
-        .collect()
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let operations = similar::group_diff_ops(align::align(&before, &after), CONTEXT);
+    operations.iter().filter_map(|operations| hunk(operations, &before, &after)).collect()
+}
+
+/// The hunk of neighbouring operations.
+fn hunk(operations: &[DiffOp], before: &[&str], after: &[&str]) -> Option<Hunk> {
+    let (first, last) = (operations.first()?, operations.last()?);
+    let (old, new) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
+    let mut lines = Vec::with_capacity(old.len() + new.len());
+    let mut add = |side, texts: &[&str]| {
+        lines.extend(texts.iter().map(|text| Line { side, text: text.strip_suffix('\n').unwrap_or(text).to_owned() }));
+    };
+    for operation in operations {
+        match operation.tag() {
+            DiffTag::Equal => add(Side::Both, &before[operation.old_range()]),
+            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => {
+                add(Side::Before, &before[operation.old_range()]);
+                add(Side::After, &after[operation.new_range()]);
+            }
+        }
+    }
+    Some(Hunk {
+        before_start: old.start + usize::from(!old.is_empty()),
+        before_count: old.len(),
+        after_start: new.start + usize::from(!new.is_empty()),
+        after_count: new.len(),
+        lines,
+    })
 }
 
 /// The one hunk of a text that comes or goes as a whole; the other is empty.

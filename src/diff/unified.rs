@@ -7,33 +7,46 @@ use crate::model::ObjectRef;
 
 /// Returns the unified diff of all objects.
 pub fn unified(diffs: &[ObjectDiff]) -> String {
-    diffs.iter().map(|diff| one(&diff.object, diff.change, &diff.hunks)).collect()
+    let mut text = String::new();
+    for diff in diffs {
+        add_one(&mut text, &diff.object, diff.change, &diff.hunks);
+    }
+    text
 }
 
 /// Returns the unified diff of one object.
 pub fn one(object: &ObjectRef, change: Change, hunks: &[Hunk]) -> String {
+    let mut text = String::new();
+    add_one(&mut text, object, change, hunks);
+    text
+}
+
+fn add_one(text: &mut String, object: &ObjectRef, change: Change, hunks: &[Hunk]) {
     let label = label(object);
     let (before, after) = match change {
         Change::Added => ("/dev/null".to_owned(), format!("b/{label}")),
         Change::Changed => (format!("a/{label}"), format!("b/{label}")),
         Change::Removed => (format!("a/{label}"), "/dev/null".to_owned()),
     };
-    let mut text = format!("--- {before}\n+++ {after}\n");
+    let _ = write!(text, "--- {before}\n+++ {after}\n");
     for hunk in hunks {
-        add(&mut text, hunk);
+        add(text, hunk);
     }
-    text
 }
 
 /// Names an object as a path: `prod/Deployment.apps/shop`, `prod/Service/shop`.
 pub fn label(object: &ObjectRef) -> String {
     let kind = if object.group.is_empty() { object.kind.clone() } else { format!("{}.{}", object.kind, object.group) };
-    format!("{}/{kind}/{}", object.namespace, object.name).chars().flat_map(printable).collect()
+    printable(format!("{}/{kind}/{}", object.namespace, object.name))
 }
 
 /// A control character in a name must not begin a line of its own.
-fn printable(character: char) -> Vec<char> {
-    if character.is_control() { character.escape_default().collect() } else { vec![character] }
+fn printable(label: String) -> String {
+    if !label.contains(char::is_control) {
+        return label;
+    }
+    let shown = |character: char| if character.is_control() { character.escape_default().to_string() } else { character.to_string() };
+    label.chars().map(shown).collect()
 }
 
 fn add(text: &mut String, hunk: &Hunk) {
@@ -44,7 +57,9 @@ fn add(text: &mut String, hunk: &Hunk) {
             Side::Before => '-',
             Side::After => '+',
         };
-        let _ = writeln!(text, "{sign}{}", line.text);
+        text.push(sign);
+        text.push_str(&line.text);
+        text.push('\n');
     }
 }
 

@@ -1,5 +1,6 @@
 //! Plans for people: one table a release, who rewrote which object, and what changes from step to step.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -55,7 +56,10 @@ fn steps(release: &Release, colors: Colors) -> String {
 }
 
 /// A unified diff with added and removed lines colored.
-pub fn colored(diff: &str, colors: Colors) -> String {
+pub fn colored(diff: &str, colors: Colors) -> Cow<'_, str> {
+    if colors == Colors::Never && !diff.contains('\r') {
+        return visible(diff);
+    }
     let mut text = String::with_capacity(diff.len() + diff.len() / 4);
     for line in diff.lines() {
         let style = match line.as_bytes() {
@@ -72,7 +76,7 @@ pub fn colored(diff: &str, colors: Colors) -> String {
         }
         text.push('\n');
     }
-    text
+    text.into()
 }
 
 /// The first twelve digits of a digest, on one line: enough to compare by eye.

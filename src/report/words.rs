@@ -43,7 +43,9 @@ fn plural(noun: &str) -> String {
 /// The text with every character that could move a cursor, color a line or turn the writing direction made visible.
 /// Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
+    // Most texts are plain, and long: a look at the bytes is enough.
+    let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    if text.bytes().fold(true, |all, byte| all & is_plain(byte)) || !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

@@ -63,17 +63,49 @@ pub fn files(output: &str, environment: &str, plan: &Plan, transitions: &[Transi
 
 /// Returns what changes on the way from each state to the next: every step, the end, and the way back from the last step.
 pub fn transitions(plan: &Plan) -> Vec<Transition> {
-    let spec = &plan.spec;
-    let shown = manifests::shown_versions(plan);
-    let name = |step: usize| step.checked_sub(1).map_or_else(|| "baseline".to_owned(), |index| spec.steps[index].name.clone());
-    let states = std::iter::once(&spec.baseline).chain(spec.steps.iter().map(|step| &step.state));
-    let states: Vec<State> = states.map(|versions| states::state_of(versions)).collect();
-    let steps = states.windows(2).zip(1..).map(|(pair, step)| (name(step - 1), &pair[0], name(step), &pair[1]));
-    let (last, target) = (states.last().unwrap_or(&states[0]), states::state_of(&spec.target));
-    let end = name(spec.steps.len());
-    let ends = [(end.clone(), last, "target".to_owned(), &target), (end, last, "baseline".to_owned(), &states[0])];
-    let transition = |(from, before, to, after)| Transition { from, to, diffs: differences(&shown, before, after) };
-    steps.chain(ends).map(transition).collect()
+    let written = Written::of(plan);
+    let mut transitions = written.forward();
+    transitions.push(written.back());
+    transitions
+}
+
+/// Returns the same without the way back, which repeats what the ways forward say.
+pub fn forward(plan: &Plan) -> Vec<Transition> {
+    Written::of(plan).forward()
+}
+
+/// The states of a plan by name, and every version of every object as text.
+struct Written<'a> {
+    versions: BTreeMap<&'a VersionKey, Shown>,
+    /// The baseline, then each step.
+    states: Vec<(&'a str, State)>,
+    target: State,
+}
+
+impl<'a> Written<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let spec = &plan.spec;
+        let steps = spec.steps.iter().map(|step| (step.name.as_str(), states::state_of(&step.state)));
+        let states = [("baseline", states::state_of(&spec.baseline))].into_iter().chain(steps).collect();
+        Self { versions: manifests::shown_versions(plan), states, target: states::state_of(&spec.target) }
+    }
+
+    /// From each state to the next, and from the last step to the target.
+    fn forward(&self) -> Vec<Transition> {
+        let steps = self.states.windows(2).map(|pair| self.transition((pair[0].0, &pair[0].1), (pair[1].0, &pair[1].1)));
+        let end = self.states.last().map(|(name, last)| self.transition((name, last), ("target", &self.target)));
+        steps.chain(end).collect()
+    }
+
+    /// From the last step to the baseline.
+    fn back(&self) -> Transition {
+        let ((first, baseline), (name, last)) = (&self.states[0], &self.states[self.states.len() - 1]);
+        self.transition((name, last), (first, baseline))
+    }
+
+    fn transition(&self, (from, before): (&str, &State), (to, after): (&str, &State)) -> Transition {
+        Transition { from: from.to_owned(), to: to.to_owned(), diffs: differences(&self.versions, before, after) }
+    }
 }
 
 /// Returns every state on the way forward, whole: the baseline, each step, and the end.

@@ -15,6 +15,7 @@ pub(super) fn readme(plan: &Plan) -> String {
         text: String::new(),
         document: serde_json::Value::Null,
         transitions: Vec::new(),
+        exposure: None,
     };
     let release = summary::release(report);
     let title = report::name_of(&release.title());
