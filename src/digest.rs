@@ -2,70 +2,62 @@
 //!
 //! A value keeps its digest on the way through the API server, which drops nulls in maps and writes whole floats as integers.
 
+use serde::Serialize;
 use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
 
+use self::canonical::Canonical;
+
+mod canonical;
+
 /// Returns `sha256:` and the SHA-256 of the bytes in lowercase hexadecimal digits.
 pub fn of_bytes(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
+    shown(Sha256::new().chain_update(bytes))
+}
 
-    let mut text = String::from("sha256:");
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(text, "{byte:02x}");
+fn shown(hash: Sha256) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(7 + 64);
+    text.push_str("sha256:");
+    for byte in hash.finalize() {
+        text.extend([byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)])));
     }
     text
 }
 
 /// Returns the digest of the value's canonical JSON (RFC 8785), after dropping nulls in maps and writing whole floats as
 /// integers. Nulls in lists stay: they hold a place.
-pub fn of_json(value: &Value) -> String {
-    let mut canonical = Vec::with_capacity(4096);
-    write(value, &mut canonical);
-    of_bytes(&canonical)
+pub fn of_json<T: Serialize + ?Sized>(value: &T) -> String {
+    of_bytes(&canonical(value))
 }
 
-/// Returns the digest of the list of these values.
-pub fn of_list(values: &[&Value]) -> String {
-    let mut canonical = Vec::with_capacity(4096 * values.len());
-    write_list(values.iter().copied(), &mut canonical);
-    of_bytes(&canonical)
+/// Returns what the digest is of: the text of what the API server would give back.
+///
+/// # Panics
+///
+/// When a value refuses to be serialized. Neither JSON values nor our own types do.
+pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    let mut text = Vec::with_capacity(4096);
+    value.serialize(Canonical(&mut text)).expect("values that have a digest serialize");
+    text
 }
 
-/// Adds the canonical text of what the API server would give back.
-fn write(value: &Value, text: &mut Vec<u8>) {
-    match value {
-        Value::Null => text.extend_from_slice(b"null"),
-        Value::Bool(true) => text.extend_from_slice(b"true"),
-        Value::Bool(false) => text.extend_from_slice(b"false"),
-        Value::Number(number) => write_number(number, text),
-        Value::String(string) => write_string(string, text),
-        Value::Array(items) => write_list(items, text),
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
-            members.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
-            text.push(b'{');
-            for (index, (key, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(b',');
-                }
-                write_string(key, text);
-                text.push(b':');
-                write(member, text);
-            }
-            text.push(b'}');
-        }
+/// A list of values, of which only what the digest is of is kept.
+#[derive(Debug, Default)]
+pub struct List(Vec<u8>);
+
+impl List {
+    /// Adds a value at the end.
+    pub fn push(&mut self, value: &Value) {
+        self.0.push(if self.0.is_empty() { b'[' } else { b',' });
+        self.0.extend_from_slice(&canonical(value));
     }
-}
 
-fn write_list<'a>(items: impl IntoIterator<Item = &'a Value>, text: &mut Vec<u8>) {
-    text.push(b'[');
-    for (index, item) in items.into_iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        write(item, text);
+    /// Returns the digest of the list.
+    pub fn digest(&self) -> String {
+        let start: &[u8] = if self.0.is_empty() { b"[" } else { &self.0 };
+        shown(Sha256::new().chain_update(start).chain_update(b"]"))
     }
-    text.push(b']');
 }
 
 /// All numbers are doubles to the standard; integers that are exact ones need no look at it.
@@ -107,7 +99,11 @@ mod tests {
     #[test]
     fn a_value_has_the_digest_of_its_canonical_text() {
         assert_eq!(of_json(&json!({"b": [1, "x"], "a": true})), of_bytes(br#"{"a":true,"b":[1,"x"]}"#));
-        assert_eq!(of_list(&[&json!(1), &json!({})]), of_json(&json!([1, {}])));
+        let mut list = List::default();
+        assert_eq!(List::default().digest(), of_json(&json!([])));
+        list.push(&json!(1));
+        list.push(&json!({}));
+        assert_eq!(list.digest(), of_json(&json!([1, {}])));
     }
 
     #[test]
@@ -130,8 +126,7 @@ mod tests {
             "texts": ["", "ü\u{20ac}\u{1f600}", "\"\\/\u{8}\t\n\u{c}\r\u{0}\u{1f}\u{7f}\u{2028}", "<&>"],
             "\u{1f600}": 1, "\u{ff5e}": 2, "a\"b": 3, "A": 4, "": 5, "empty": [{}, []],
         });
-        let mut text = Vec::new();
-        write(&value, &mut text);
+        let text = canonical(&value);
         let standard = serde_json_canonicalizer::to_vec(&value).expect("canonical");
         assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&standard));
     }
@@ -139,5 +134,35 @@ mod tests {
     #[test]
     fn numbers_at_the_edges_have_a_digest() {
         assert_ne!(of_json(&json!([u64::MAX, 1e300])), of_json(&json!([i64::MIN, 1e300])));
+    }
+
+    #[test]
+    fn what_serializes_has_the_digest_of_its_value() {
+        #[derive(Serialize)]
+        struct Told {
+            z: Option<u8>,
+            a: Vec<Kind>,
+            #[serde(rename = "\u{1f600}")]
+            smile: f64,
+            #[serde(rename = "\u{ff5e}")]
+            wave: char,
+            b: std::collections::BTreeMap<u8, Option<&'static str>>,
+        }
+        #[derive(Serialize)]
+        enum Kind {
+            Bare,
+            Of(Option<f32>),
+            Two(i8, bool),
+            Fields { y: (), x: Option<()>, w: u64 },
+        }
+        let kinds = || vec![Kind::Bare, Kind::Of(Some(1.0)), Kind::Of(None), Kind::Two(-1, true), Kind::Fields { y: (), x: None, w: 7 }];
+        let names = || [(10, Some("ten")), (2, Some("two")), (3, None)].into();
+        for z in [None, Some(3)] {
+            let told = Told { z, a: kinds(), smile: 2.0, wave: '"', b: names() };
+            let value = serde_json::to_value(&told).expect("a value");
+            assert_eq!(String::from_utf8_lossy(&canonical(&told)), String::from_utf8_lossy(&canonical(&value)));
+        }
+        let nothing: std::collections::BTreeMap<&str, Option<u8>> = [("a", None), ("b", None)].into();
+        assert_eq!(canonical(&nothing), b"{}");
     }
 }

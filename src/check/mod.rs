@@ -12,11 +12,20 @@ const NOISE: f64 = 1e-9;
 
 /// Returns what readers should know about a plan that was rendered from `originals`.
 pub fn check(plan: &Plan, originals: &Originals) -> Vec<Finding> {
-    let exposure = exposure::of(plan, &beside(originals));
+    check_exposure(plan, &exposure(plan, originals), originals)
+}
+
+/// Returns who gets which version by a plan that was rendered from `originals`.
+pub fn exposure(plan: &Plan, originals: &Originals) -> Exposure {
+    exposure::of(plan, &beside(originals))
+}
+
+/// Returns the same as `check`, where it is known already who gets which version.
+pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -> Vec<Finding> {
     let mut findings = Vec::new();
-    traffic_differs::check(plan, &exposure, originals, &mut findings);
-    traffic_leaks::check(plan, &exposure, originals, &mut findings);
-    traffic_lost::check(plan, &exposure, originals, &mut findings);
+    traffic_differs::check(plan, exposure, originals, &mut findings);
+    traffic_leaks::check(plan, exposure, originals, &mut findings);
+    traffic_lost::check(plan, exposure, originals, &mut findings);
     findings
 }
 

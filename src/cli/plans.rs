@@ -6,8 +6,9 @@ use rayon::prelude::*;
 
 use crate::check;
 use crate::discover;
+use crate::exposure::Exposure;
 use crate::model::{Catalog, Finding, ObjectRef, Originals, Plan, Rollout, Source, Stored};
-use crate::plan;
+use crate::plan::{self, Sealed};
 use crate::render::{self, Inputs, Rendered, Scripts};
 
 use super::progress::Progress;
@@ -41,13 +42,20 @@ impl Selection {
     }
 }
 
+/// A plan, and what was worked out about it to say whether it is sound.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) sealed: Sealed,
+    pub(super) exposure: Exposure,
+}
+
 /// What `report` makes of each plan, in the order of environments, namespaces and names, and what readers should know.
 /// A plan is dropped as soon as its report is made.
 pub(super) fn plans<'a, T: Send>(
     repository: &'a Repository,
     selection: &Selection,
     progress: &Progress,
-    report: impl Fn(&'a Catalog, Plan) -> T + Sync,
+    report: impl Fn(&'a Catalog, Planned) -> T + Sync,
 ) -> (Vec<T>, Vec<Finding>) {
     let all = repository.head.catalogs.iter().flat_map(|catalog| catalog.rollouts.iter().map(move |rollout| (catalog, rollout)));
     let wanted: Vec<_> = all.filter(|(catalog, rollout)| selection.wants(catalog, rollout, repository)).collect();
@@ -56,7 +64,7 @@ pub(super) fn plans<'a, T: Send>(
     let base = repository.base.as_ref();
     let one = |(catalog, rollout): &(&'a Catalog, &'a Rollout)| {
         let (plan, findings) = one(catalog, rollout, base, selection, &scripts);
-        let reported = plan.map(|plan| report(catalog, plan));
+        let reported = plan.map(|planned| report(catalog, planned));
         progress.one_done();
         (reported, findings)
     };
@@ -76,7 +84,7 @@ fn one(
     base: Option<&Base>,
     selection: &Selection,
     scripts: &Scripts,
-) -> (Option<Plan>, Vec<Finding>) {
+) -> (Option<Planned>, Vec<Finding>) {
     let (head, mut findings) = discover::originals(catalog, rollout);
     let before = base.and_then(|base| base.discovery.catalogs.iter().find(|before| before.environment == catalog.environment));
     // Without any object it tells nothing: it could not be built, or the environment is new.
@@ -106,9 +114,10 @@ fn one(
     match render::plan(&inputs) {
         Ok(Rendered { plan, findings: found }) => {
             findings.extend(found);
-            findings.extend(plan::size::check(&plan));
-            findings.extend(check::check(&plan, &head));
-            (Some(plan), findings)
+            let (sealed, exposure) = (plan::sealed(&plan.spec), check::exposure(&plan, &head));
+            findings.extend(plan::size::check(&plan, &sealed));
+            findings.extend(check::check_exposure(&plan, &exposure, &head));
+            (Some(Planned { plan, sealed, exposure }), findings)
         }
         Err(found) => {
             findings.extend(found);

@@ -11,7 +11,7 @@ pub mod states;
 mod text;
 mod validate;
 
-pub use text::{PlanError, digest, document, from_text, from_value, to_text};
+pub use text::{PlanError, Sealed, digest, document, from_text, from_value, sealed, to_text};
 pub use validate::validate;
 
 /// The API version of a plan.

@@ -1,9 +1,7 @@
 //! How large a plan may be, and what makes it large.
 
-use std::io;
-
-use serde::Serialize;
-
+use super::Sealed;
+use crate::digest;
 use crate::model::{Finding, Plan};
 
 /// From here a client-side `kubectl apply` does not fit its annotation.
@@ -14,8 +12,8 @@ const TOO_LARGE: usize = 1024 * 1024;
 const NAMED: usize = 3;
 
 /// Returns what there is to say about the plan's size: nothing for most, a warning from 200 KiB, an error from 1 MiB.
-pub fn check(plan: &Plan) -> Option<Finding> {
-    let size = length(&plan.spec);
+pub fn check(plan: &Plan, sealed: &Sealed) -> Option<Finding> {
+    let size = sealed.length;
     let message = || format!("the plan has {}, {}", kibibytes(size), causes(plan));
     let finding = if size >= TOO_LARGE {
         Finding::error("plan-too-large", format!("{}; a cluster stores at most 1024 KiB", message()))
@@ -35,7 +33,7 @@ fn causes(plan: &Plan) -> String {
     for (version, value) in &plan.spec.objects {
         let (versions, bytes) = sizes.entry(version.object()).or_insert((0_usize, 0_usize));
         *versions += 1;
-        *bytes += length(value);
+        *bytes += digest::canonical(value).len();
     }
     let mut sizes: Vec<_> = sizes.into_iter().collect();
     sizes.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
@@ -50,25 +48,6 @@ fn causes(plan: &Plan) -> String {
     format!("most of it {}", named.join(", "))
 }
 
-/// The length of the value as JSON.
-fn length(value: &impl Serialize) -> usize {
-    struct Counter(usize);
-
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
-    serde_json::to_writer(&mut counter, value).map_or(0, |()| counter.0)
-}
-
 fn kibibytes(bytes: usize) -> String {
     format!("{} KiB", bytes.div_ceil(1024))
 }
@@ -79,14 +58,14 @@ mod tests {
 
     use super::check;
     use crate::model::{ObjectKey, Severity};
-    use crate::plan::fixture;
+    use crate::plan::{fixture, sealed};
 
     #[track_caller]
     fn case(bytes: usize, expected: Option<Severity>) {
         let mut plan = fixture();
         let filler = json!({"apiVersion": "v1", "kind": "Filler", "data": "x".repeat(bytes)});
         plan.spec.objects.insert(ObjectKey::new("Filler", "large").version(1), filler);
-        let finding = check(&plan);
+        let finding = check(&plan, &sealed(&plan.spec));
         assert_eq!(finding.as_ref().map(|finding| finding.severity), expected);
         if let Some(finding) = finding {
             assert!(finding.message.contains("most of it `Filler/large`"), "{}", finding.message);

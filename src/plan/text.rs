@@ -72,7 +72,22 @@ pub enum PlanError {
 
 /// Returns the digest of a plan's content.
 pub fn digest(spec: &PlanSpec) -> String {
-    digests::of_json(&serde_json::to_value(spec).unwrap_or_default())
+    digests::of_json(spec)
+}
+
+/// A plan's content as what is compared and stored: canonical JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// Its digest.
+    pub digest: String,
+    /// How many bytes it has.
+    pub length: usize,
+}
+
+/// Returns the digest and the length of a plan's content.
+pub fn sealed(spec: &PlanSpec) -> Sealed {
+    let canonical = digests::canonical(spec);
+    Sealed { digest: digests::of_bytes(&canonical), length: canonical.len() }
 }
 
 /// Returns the plan as YAML, with its digest.

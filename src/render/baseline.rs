@@ -10,36 +10,36 @@ use crate::model::{ObjectRef, Originals, Plan, VersionKey};
 
 /// The objects before the release, by kind, name and API group. An object that is not here is as the head has it.
 #[derive(Debug, Default)]
-pub(super) struct Baseline(BTreeMap<(String, String), BTreeMap<String, Value>>);
+pub(super) struct Baseline<'a>(BTreeMap<(String, String), BTreeMap<String, &'a Value>>);
 
-impl Baseline {
+impl<'a> Baseline<'a> {
     /// The object's manifest before the release; that of another group only where a kind has moved to a new one.
-    pub(super) fn get(&self, object: &ObjectRef) -> Option<&Value> {
+    pub(super) fn get(&self, object: &ObjectRef) -> Option<&'a Value> {
         let groups = self.0.get(&(object.kind.clone(), object.name.clone()))?;
-        groups.get(&object.group).or_else(|| groups.values().next().filter(|_| groups.len() == 1))
+        groups.get(&object.group).or_else(|| groups.values().next().filter(|_| groups.len() == 1)).copied()
     }
 
     /// With those of another that are missing here: what a former plan did not hold was as the manifests said.
-    fn or(mut self, other: Baseline) -> Self {
+    fn or(mut self, other: Self) -> Self {
         for (name, groups) in other.0 {
             self.0.entry(name).or_insert(groups);
         }
         self
     }
 
-    fn of<'a>(objects: impl Iterator<Item = &'a Value>) -> Baseline {
+    fn of(objects: impl Iterator<Item = &'a Value>) -> Self {
         let mut baseline = Baseline::default();
         for value in objects {
             let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             let object = ObjectRef::new(text("/apiVersion"), text("/kind"), "", text("/metadata/name"));
-            baseline.0.entry((object.kind, object.name)).or_default().insert(object.group, value.clone());
+            baseline.0.entry((object.kind, object.name)).or_default().insert(object.group, value);
         }
         baseline
     }
 }
 
 /// A former plan comes first: rendered again for the same target it keeps its baseline; otherwise its target is where we start.
-pub(super) fn choose(previous: Option<&Plan>, base: Option<&Originals>, head_workload: &Value) -> Baseline {
+pub(super) fn choose<'a>(previous: Option<&'a Plan>, base: Option<&'a Originals>, head_workload: &Value) -> Baseline<'a> {
     let manifests = base.map(from_originals).unwrap_or_default();
     let Some(plan) = previous else { return manifests };
     let is_same = workload_of(plan, &plan.spec.target).is_some_and(|target| has_equal_release(target, head_workload));
@@ -58,11 +58,11 @@ pub(super) fn is_release_without_change(baseline: Option<&Value>, target: &Value
     })
 }
 
-fn from_plan(plan: &Plan, state: &[VersionKey]) -> Baseline {
+fn from_plan<'a>(plan: &'a Plan, state: &'a [VersionKey]) -> Baseline<'a> {
     Baseline::of(state.iter().filter_map(|key| plan.spec.objects.get(key)))
 }
 
-fn from_originals(base: &Originals) -> Baseline {
+fn from_originals(base: &Originals) -> Baseline<'_> {
     let gateways = base.gateways.iter().filter_map(|(_, source)| source.as_ref());
     let sources = base.workload.iter().chain(&base.service).chain(&base.autoscaler).chain(gateways);
     Baseline::of(sources.map(|source| source.manifest.value()))
@@ -130,9 +130,9 @@ mod tests {
         let get = |baseline: &Baseline, api_version: &str| baseline.get(&ObjectRef::new(api_version, "Ingress", "", "shop")).cloned();
         let both = Baseline::of([&one, &other].into_iter());
         assert_eq!(get(&both, "extensions/v1beta1"), Some(one.clone()));
-        assert_eq!(get(&both, "networking.k8s.io/v1"), Some(other));
+        assert_eq!(get(&both, "networking.k8s.io/v1"), Some(other.clone()));
         assert_eq!(get(&both, "example.com/v1"), None);
         let moved = Baseline::of([&one].into_iter());
-        assert_eq!(get(&moved, "networking.k8s.io/v1"), Some(one), "the kind has moved");
+        assert_eq!(get(&moved, "networking.k8s.io/v1"), Some(one.clone()), "the kind has moved");
     }
 }

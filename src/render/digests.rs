@@ -1,6 +1,7 @@
 //! What makes two releases the same, and what a plan was rendered from.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::digest;
 
@@ -14,14 +15,17 @@ pub(super) fn has_equal_release(one: &Value, other: &Value) -> bool {
 
 /// The digest of a release: both templates and the rollout id, nothing else.
 pub(super) fn release(baseline: &Value, target: &Value) -> String {
-    digest::of_json(&json!({
-        "baseline": baseline.pointer("/spec/template"),
-        "target": target.pointer("/spec/template"),
-        "rolloutId": target.pointer(ROLLOUT_ID),
-    }))
-}
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Release<'a> {
+        baseline: Option<&'a Value>,
+        target: Option<&'a Value>,
+        rollout_id: Option<&'a Value>,
+    }
 
-/// The digest of everything that a plan was rendered from, in the order given.
-pub(super) fn inputs(objects: &[&Value]) -> String {
-    digest::of_list(objects)
+    digest::of_json(&Release {
+        baseline: baseline.pointer("/spec/template"),
+        target: target.pointer("/spec/template"),
+        rollout_id: target.pointer(ROLLOUT_ID),
+    })
 }

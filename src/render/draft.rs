@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::baseline::Baseline;
+use super::companion;
 use super::keys::Keys;
 use super::paths::Paths;
 use super::plan::Inputs;
 use super::pointers::{put, with_values_of};
 use super::versions::Versions;
-use super::{companion, digests};
+use crate::digest;
 use crate::model::{Catalog, Finding, Manifest, ObjectKey, ObjectRef, Resolution, Rollout, Source, VersionKey};
 
 /// What the objects of a release add to, one after the other.
@@ -22,10 +23,10 @@ pub(super) struct Draft<'a> {
     /// All that is changed.
     pub(super) paths: Paths,
     catalog: &'a Catalog,
-    baseline: Baseline,
+    baseline: Baseline<'a>,
     keys: Keys,
     /// What was read, for the digest.
-    read: Vec<Value>,
+    read: digest::List,
 }
 
 /// An object that stands in git.
@@ -40,7 +41,7 @@ pub(super) struct Original {
 
 impl<'a> Draft<'a> {
     /// The empty draft of a release from `baseline` on; all of `sources` will have a part in it.
-    pub(super) fn new<'s>(inputs: &Inputs<'a>, baseline: Baseline, sources: impl Iterator<Item = &'s Source>) -> Self {
+    pub(super) fn new<'s>(inputs: &Inputs<'a>, baseline: Baseline<'a>, sources: impl Iterator<Item = &'s Source>) -> Self {
         let mut keys = Keys::default();
         for source in sources {
             keys.know(source.manifest.api_version(), source.manifest.kind());
@@ -53,12 +54,12 @@ impl<'a> Draft<'a> {
             catalog: inputs.catalog,
             baseline,
             keys,
-            read: Vec::new(),
+            read: digest::List::default(),
         };
         let reference = &rollout.reference;
         let object = ObjectRef::new(&reference.api_version, &reference.kind, &rollout.namespace, &reference.name);
         if let Resolution::Found(source) = inputs.catalog.resolve(&object, &rollout.place.path) {
-            draft.read.push(Arc::unwrap_or_clone(source.source()).manifest.into_value());
+            draft.read.push(source.source().manifest.value());
         }
         draft
     }
@@ -74,12 +75,12 @@ impl<'a> Draft<'a> {
     }
 
     /// The object as it was before the release; absent where it is as the head has it.
-    pub(super) fn before(&self, source: &Source) -> Option<&Value> {
+    pub(super) fn before(&self, source: &Source) -> Option<&'a Value> {
         self.baseline.get(&source.object)
     }
 
     /// Adds something that was read to what the plan was made from.
-    pub(super) fn note(&mut self, read: Value) {
+    pub(super) fn note(&mut self, read: &Value) {
         self.read.push(read);
     }
 
@@ -95,14 +96,18 @@ impl<'a> Draft<'a> {
 
     /// The key, the head with the baseline's values at `paths`, and the head.
     pub(super) fn original_values(&mut self, source: &Source, paths: &[String]) -> (ObjectKey, Value, Value) {
-        let head = self.head(source);
+        self.values_before(source, self.head(source), paths)
+    }
+
+    /// The same for a head that was made before.
+    pub(super) fn values_before(&mut self, source: &Source, head: Value, paths: &[String]) -> (ObjectKey, Value, Value) {
         let object = self.key(&source.manifest, source.manifest.name());
         let before = match self.before(source) {
             Some(base) => with_values_of(&head, base, paths),
             None => head.clone(),
         };
-        self.note(before.clone());
-        self.note(head.clone());
+        self.note(&before);
+        self.note(&head);
         (object, before, head)
     }
 
@@ -134,7 +139,7 @@ impl<'a> Draft<'a> {
 
     /// The digest of everything that the plan was made from.
     pub(super) fn inputs(&self) -> String {
-        digests::inputs(&self.read.iter().collect::<Vec<_>>())
+        self.read.digest()
     }
 }
 

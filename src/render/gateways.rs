@@ -106,7 +106,7 @@ fn state(draft: &mut Draft<'_>, routed: &Routed<'_>, routing: &Routing, scripts:
     let role = routed.gateway.role;
     if let Some(clone) = &routed.gateway.clone {
         let manifest = &routed.source.manifest;
-        draft.note(head);
+        draft.note(&head);
         let object = draft.key(manifest, &traffic::clone_name(clone, manifest.name()));
         if rewritten.iter().any(Option::is_some) {
             draft.paths.add(&object, "");
@@ -115,7 +115,7 @@ fn state(draft: &mut Draft<'_>, routed: &Routed<'_>, routing: &Routing, scripts:
         return GatewayStates { role, object, accepted, baseline: None, target: None, steps };
     }
     let paths = paths(draft, routed, &head, &rewritten);
-    let (object, before, head) = draft.original_values(routed.source, &paths);
+    let (object, before, head) = draft.values_before(routed.source, head, &paths);
     for path in &paths {
         draft.paths.add(&object, path);
     }

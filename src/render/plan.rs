@@ -1,7 +1,7 @@
 //! One plan, put together from the states of its objects.
 
 use super::baseline::{self, Baseline};
-use super::draft::{Draft, written};
+use super::draft::Draft;
 use super::gateways::{self, At};
 use super::order::{self, State};
 use super::traffic::Routed;
@@ -42,9 +42,9 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Rendered, Vec<Finding>> {
     let mut findings = Vec::new();
     // Whoever found the originals has said already what is missing.
     let Some(workload) = inputs.head.workload.as_deref() else { return Err(findings) };
-    let head = written(workload, &inputs.rollout.namespace);
-    let baseline = baseline::choose(inputs.previous, inputs.base, &head);
-    let is_at_once = baseline::is_release_without_change(baseline.get(&workload.object), &head);
+    let head = workload.manifest.value();
+    let baseline = baseline::choose(inputs.previous, inputs.base, head);
+    let is_at_once = baseline::is_release_without_change(baseline.get(&workload.object), head);
     let at_once = is_at_once.then(|| steps::without_waits(inputs.rollout));
     let inputs = &Inputs { rollout: at_once.as_ref().unwrap_or(inputs.rollout), ..*inputs };
     if inputs.previous.is_none() && inputs.base.is_some_and(|base| base.workload.is_none()) {
@@ -72,7 +72,7 @@ fn render(
     inputs: &Inputs<'_>,
     workload: &Source,
     routed: &[Routed<'_>],
-    (baseline, is_at_once): (Baseline, bool),
+    (baseline, is_at_once): (Baseline<'_>, bool),
     findings: &mut Vec<Finding>,
 ) -> Option<Plan> {
     let rollout = inputs.rollout;
@@ -88,7 +88,7 @@ fn render(
 
     findings.extend(draft.before(workload).and_then(|before| deployment::changed_selector(workload, before)));
     let stable = draft.original(workload, deployment::PATH);
-    let release = baseline::release_digest(draft.before(workload), &draft.head(workload));
+    let release = baseline::release_digest(draft.before(workload), workload.manifest.value());
     if is_at_once {
         findings.push(without_change(workload));
     } else if release.is_some() {

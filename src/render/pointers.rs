@@ -1,5 +1,7 @@
 //! JSON pointers as the renderer uses them: with `*` for every element of a list, and as places to write to.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// The values that `pattern` leads to, with their exact pointers; `*` stands for every element of a list.
@@ -11,6 +13,9 @@ pub(super) fn matching<'a>(value: &'a Value, pattern: &str) -> Vec<(String, &'a 
             .flat_map(|(pointer, value)| match (token, value) {
                 ("*", Value::Array(list)) => {
                     list.iter().enumerate().map(|(index, element)| (format!("{pointer}/{index}"), element)).collect::<Vec<_>>()
+                }
+                (_, Value::Object(map)) => {
+                    map.get(&*unescape(token)).map(|member| (format!("{pointer}/{token}"), member)).into_iter().collect()
                 }
                 _ => value.pointer(&format!("/{token}")).map(|member| (format!("{pointer}/{token}"), member)).into_iter().collect(),
             })
@@ -28,12 +33,12 @@ pub(super) fn put(value: &mut Value, pointer: &str, new: Option<Value>) {
         if !map.contains_key(token) && new.is_none() {
             return;
         }
-        place = map.entry(unescape(token)).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        place = map.entry(unescape(token).into_owned()).or_insert_with(|| Value::Object(serde_json::Map::new()));
     }
     if let Value::Object(map) = place {
         match new {
-            Some(new) => map.insert(unescape(last), new),
-            None => map.remove(&unescape(last)),
+            Some(new) => map.insert(unescape(last).into_owned(), new),
+            None => map.remove(&*unescape(last)),
         };
     }
 }
@@ -52,8 +57,8 @@ pub(super) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
+fn unescape(token: &str) -> Cow<'_, str> {
+    if token.contains('~') { token.replace("~1", "/").replace("~0", "~").into() } else { token.into() }
 }
 
 #[cfg(test)]

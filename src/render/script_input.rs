@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 use super::script_answer::PARTS;
 use crate::model::{HeaderModifier, PodMetadata, Traffic};
 
+const MATCHES: &str = "matches";
+const HEADER_MODIFIER: &str = "requestHeaderModifier";
+
 /// Returns `obj` for the script of any object but an Ingress.
 ///
 /// Equal Services say that the gateway tells the versions apart by itself (subsets).
@@ -21,16 +24,29 @@ pub fn script_input(
     for (key, pointer) in PARTS {
         insert_present(&mut data, key, original.pointer(pointer));
     }
-    let weight = weight_of(traffic);
     let mut input = Map::new();
     input.insert("data".into(), Value::Object(data));
+    input.insert("stableService".into(), json!(stable_service));
+    input.insert("canaryService".into(), json!(canary_service));
+    insert_step(&mut input, traffic, header_modifier);
+    Value::Object(input)
+}
+
+/// Puts what another step says where the last one's is. The object, which is most of it, stays.
+pub fn set_step(input: &mut Value, traffic: &Traffic, header_modifier: Option<&HeaderModifier>) {
+    let Some(input) = input.as_object_mut() else { return };
+    for key in [MATCHES, HEADER_MODIFIER] {
+        input.remove(key);
+    }
+    insert_step(input, traffic, header_modifier);
+}
+
+fn insert_step(input: &mut Map<String, Value>, traffic: &Traffic, header_modifier: Option<&HeaderModifier>) {
+    let weight = weight_of(traffic);
     input.insert("canaryWeight".into(), json!(weight));
     // Without a weight this is 101: what is left of -1. Scripts written for OpenKruise count on it.
     input.insert("stableWeight".into(), json!(100 - weight));
-    input.insert("stableService".into(), json!(stable_service));
-    input.insert("canaryService".into(), json!(canary_service));
-    insert_conditions(&mut input, traffic, header_modifier);
-    Value::Object(input)
+    insert_conditions(input, traffic, header_modifier);
 }
 
 /// Adds what marks the pods of the new version, for scripts that tell the versions apart by labels.
@@ -72,10 +88,10 @@ fn insert_present(into: &mut Map<String, Value>, key: &str, value: Option<&Value
 
 fn insert_conditions(input: &mut Map<String, Value>, traffic: &Traffic, header_modifier: Option<&HeaderModifier>) {
     if !traffic.matches.is_empty() {
-        input.insert("matches".into(), json!(traffic.matches));
+        input.insert(MATCHES.into(), json!(traffic.matches));
     }
     if let Some(header_modifier) = header_modifier {
-        input.insert("requestHeaderModifier".into(), json!(header_modifier));
+        input.insert(HEADER_MODIFIER.into(), json!(header_modifier));
     }
 }
 
@@ -126,6 +142,18 @@ mod tests {
             }])
         );
         assert_eq!(input["requestHeaderModifier"], json!({"set": [{"name": "x", "value": "1"}]}));
+    }
+
+    #[test]
+    fn of_the_step_before_nothing_is_left() {
+        let modifier = HeaderModifier { set: vec![HeaderValue { name: "x".into(), value: "1".into() }], ..HeaderModifier::default() };
+        let original = json!({"spec": {"http": []}});
+        let weighted = Traffic { weight: Weight::try_from(20).ok(), matches: Vec::new() };
+        let mut input = script_input(&original, &matching(), Some(&modifier), "shop", "shop-canary");
+        set_step(&mut input, &weighted, None);
+        assert_eq!(input, script_input(&original, &weighted, None, "shop", "shop-canary"));
+        set_step(&mut input, &matching(), Some(&modifier));
+        assert_eq!(input, script_input(&original, &matching(), Some(&modifier), "shop", "shop-canary"));
     }
 
     #[test]

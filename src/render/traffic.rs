@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::companion;
 use super::pointers::{matching, put};
 use super::script_answer::{with_answer, with_ingress_answer};
-use super::script_input::{ingress_input, insert_pod_metadata, script_input};
+use super::script_input::{ingress_input, insert_pod_metadata, script_input, set_step};
 use super::{Scripts, capability, result};
 use crate::lua::{Script, beyond_lua51};
 use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Position, Role, ScriptOrigin, Source, Step, Weight};
@@ -65,9 +65,10 @@ pub(super) fn states(
         }));
     }
     let starting_point = match &routed.gateway.clone {
-        Some(clone) => clone_of(clone, &routed.source.manifest, names),
-        None => original.clone(),
+        Some(clone) => &clone_of(clone, &routed.source.manifest, names),
+        None => original,
     };
+    let mut input = None;
     let mut states = Vec::with_capacity(steps.len());
     let mut last_failure = None;
     let mut told: Vec<(Problem, Vec<usize>)> = Vec::new();
@@ -77,19 +78,19 @@ pub(super) fn states(
             continue;
         }
         capability::check(routed.gateway, routed.reference, number, step, findings);
-        match rewrite(&script, routed, &starting_point, names, step) {
+        match rewrite(&script, routed, starting_point, names, step, &mut input) {
             Ok(rewritten) => {
                 let mut problems: Vec<Problem> =
-                    result::problems(routed.gateway, &starting_point, &rewritten).into_iter().map(Problem::of_the_script).collect();
+                    result::problems(routed.gateway, starting_point, &rewritten).into_iter().map(Problem::of_the_script).collect();
                 let asks_for_change = step.traffic.weight.is_some_and(|weight| weight.percent() > 0) || !step.traffic.matches.is_empty();
-                if asks_for_change && rewritten == starting_point && routed.gateway.role == Role::Route {
+                if asks_for_change && rewritten == *starting_point && routed.gateway.role == Role::Route {
                     problems.push(Problem {
                         message: format!("the script changes nothing: no rule leads to Service `{}`", names.stable),
                         help: format!("name the Service that {} leads to in `trafficRoutings[].service`", routed.source.object),
                     });
                 }
                 if !routed.gateway.paths.is_empty() && routed.gateway.clone.is_none() {
-                    let strays = result::outside(&routed.gateway.paths, &starting_point, &rewritten);
+                    let strays = result::outside(&routed.gateway.paths, starting_point, &rewritten);
                     let stray = |pointer: &String| format!("the script changes `{pointer}`, which its gateway.yaml does not name");
                     problems.extend(strays.iter().map(stray).map(Problem::of_the_script));
                 }
@@ -165,16 +166,28 @@ pub(super) fn clone_name(clone: &GatewayClone, original: &str) -> String {
     format!("{original}{}", clone.suffix)
 }
 
-fn rewrite(script: &Script, routed: &Routed<'_>, original: &Value, names: &Names<'_>, step: &Step) -> Result<Value, String> {
+/// The object in a step. `input` is what the script saw in the step before.
+fn rewrite(
+    script: &Script,
+    routed: &Routed<'_>,
+    original: &Value,
+    names: &Names<'_>,
+    step: &Step,
+    input: &mut Option<Value>,
+) -> Result<Value, String> {
     let modifier = step.header_modifier.as_ref();
     if routed.reference.ingress_class.is_some() {
         let input = ingress_input(original.pointer("/metadata/annotations"), &step.traffic, modifier, names.canary);
         let annotations = call(script, &input)?;
         return Ok(with_ingress_answer(original, Some(text_map(&annotations, "annotations")?)));
     }
-    let mut input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
-    insert_pod_metadata(&mut input, names.pod_metadata);
-    let mut returned = call(script, &input)?;
+    let input = input.get_or_insert_with(|| {
+        let mut input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
+        insert_pod_metadata(&mut input, names.pod_metadata);
+        input
+    });
+    set_step(input, &step.traffic, modifier);
+    let mut returned = call(script, input)?;
     let Some(answer) = returned.as_object_mut() else {
         return Err(format!("script `{}` returned {} instead of a table", routed.gateway.script.name, kind_of(&returned)));
     };

@@ -25,6 +25,7 @@ mod words;
 use serde_json::Value;
 
 use crate::diff::ObjectDiff;
+use crate::exposure::Exposure;
 use crate::model::Plan;
 
 pub use cases::{cases, cases_json};
@@ -60,6 +61,8 @@ pub struct PlanReport<'a> {
     pub document: Value,
     /// What changes on the way from each state to the next; empty where nobody asks for it.
     pub transitions: Vec<Transition>,
+    /// Who gets which version as the plan's objects say, where that is known already.
+    pub exposure: Option<&'a Exposure>,
 }
 
 /// What changes between two states.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::diff::Change;
-use crate::exposure;
+use crate::exposure::{self, Exposure};
 use crate::model::{Finding, Gate, ObjectKey, Plan, PlanStep, Replicas, ScriptUse, Severity, StepTraffic, Style, VersionKey};
 
 pub use super::effective::Effective;
@@ -165,7 +165,10 @@ pub fn release(report: PlanReport<'_>) -> Release {
         is_preview: plan.spec.release.is_none(),
         replicas: replicas(plan),
         images: images(plan),
-        rows: rows(plan),
+        rows: match report.exposure {
+            Some(exposure) => rows(plan, exposure),
+            None => rows(plan, &exposure::of(plan, &[])),
+        },
         scripts: plan.spec.scripts.clone(),
         ways: ways(&report.transitions),
         engines: String::new(),
@@ -349,11 +352,10 @@ impl Impact {
     }
 }
 
-fn rows(plan: &Plan) -> Vec<Row> {
+fn rows(plan: &Plan, exposure: &Exposure) -> Vec<Row> {
     let (spec, total) = (&plan.spec, replicas(plan));
     let mut before = &spec.baseline;
     let mut rows = Vec::new();
-    let exposure = exposure::of(plan, &[]);
     for (index, (step, entries)) in spec.steps.iter().zip(&exposure.steps).enumerate() {
         rows.push(Row {
             name: step.name.clone(),
@@ -421,10 +423,8 @@ fn images_of(workload: &Value) -> BTreeMap<String, String> {
 }
 
 fn changes(before: &[VersionKey], after: &[VersionKey]) -> Vec<Changed> {
-    let versions =
-        |state: &[VersionKey]| state.iter().map(|key| (key.object().clone(), key.version())).collect::<BTreeMap<ObjectKey, u32>>();
-    let (before, after) = (versions(before), versions(after));
-    let objects: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let (before, after) = (versions_of(before), versions_of(after));
+    let objects: BTreeSet<&ObjectKey> = before.keys().chain(after.keys()).copied().collect();
     let mut changes = Vec::new();
     for object in objects {
         let change = match (before.get(object), after.get(object)) {
@@ -437,6 +437,10 @@ fn changes(before: &[VersionKey], after: &[VersionKey]) -> Vec<Changed> {
     }
     changes.sort();
     changes
+}
+
+fn versions_of(state: &[VersionKey]) -> BTreeMap<&ObjectKey, u32> {
+    state.iter().map(|key| (key.object(), key.version())).collect()
 }
 
 #[cfg(test)]
@@ -457,6 +461,7 @@ mod tests {
             text: String::new(),
             document: Value::Null,
             transitions: Vec::new(),
+            exposure: None,
         })
     }
 

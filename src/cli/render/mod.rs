@@ -148,8 +148,8 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     let colors = world.stdout_colors;
     let (mut reports, mut findings) = progress::during(world, |progress| {
         let engines = Engines::of(&repository);
-        let (mut reports, found) = plans::plans(&repository, &selection, progress, |catalog, plan| {
-            args.report(catalog, &plan, &engines.check(catalog, &plan), colors)
+        let (mut reports, found) = plans::plans(&repository, &selection, progress, |catalog, planned| {
+            args.report(catalog, &planned, &engines.check(catalog, &planned.plan), colors)
         });
         let mut findings = repository.findings.clone();
         findings.extend_from_slice(&repository.head.findings);

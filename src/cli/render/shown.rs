@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use super::{Args, Format};
 use crate::cli::commit::{self, Told};
+use crate::cli::plans::Planned;
 use crate::cli::repository::Repository;
 use crate::cli::{Failure, World};
 use crate::coexist::Coexistence;
 use crate::files::Files;
-use crate::model::{Catalog, Finding, ObjectKey, Plan};
+use crate::model::{Catalog, Finding, ObjectKey};
 use crate::plan;
 use crate::report::summary::{self, Release};
 use crate::report::{self, Colors, HtmlRelease, JsonPlan, PlanReport};
@@ -40,9 +41,9 @@ pub(super) struct Reported<'a> {
 
 impl Args {
     /// Computes only what will be shown and written.
-    pub(super) fn report<'a>(&self, catalog: &'a Catalog, plan: &Plan, coexistence: &Coexistence, colors: Colors) -> Reported<'a> {
+    pub(super) fn report<'a>(&self, catalog: &'a Catalog, planned: &Planned, coexistence: &Coexistence, colors: Colors) -> Reported<'a> {
+        let (plan, digest) = (&planned.plan, planned.sealed.digest.clone());
         let folder = tree::directory(&catalog.output, &catalog.environment, plan).unwrap_or_default();
-        let digest = plan::digest(&plan.spec);
         let mut report = PlanReport {
             environment: &catalog.environment,
             path: format!("{folder}/plan.yaml"),
@@ -51,10 +52,15 @@ impl Args {
             text: String::new(),
             document: Value::Null,
             transitions: Vec::new(),
+            // What a plan's files say is told from the plan alone.
+            exposure: Some(&planned.exposure).filter(|exposure| !exposure.has_others),
         };
         let (mut text, mut document, mut html, mut release) = (String::new(), None, None, None);
-        let is_shown = !matches!(self.format, Format::Yaml | Format::Github);
-        let transitions = if is_shown || self.is_settling() { tree::transitions(plan) } else { Vec::new() };
+        let transitions = match self.format {
+            Format::Text if !self.is_settling() => tree::forward(plan),
+            Format::Yaml | Format::Github if !self.is_settling() => Vec::new(),
+            Format::Text | Format::Html | Format::Json | Format::Markdown | Format::Yaml | Format::Github => tree::transitions(plan),
+        };
         let files = if self.is_settling() { tree::files("", &catalog.environment, plan, &transitions) } else { Ok(Files::default()) };
         match self.format {
             Format::Text => {

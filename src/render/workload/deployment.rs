@@ -93,7 +93,8 @@ fn canary(
     if head.name().len() <= 63 {
         metadata["labels"][STABLE_NAME_LABEL] = head.name().into();
     }
-    let deployment = json!({"apiVersion": head.api_version(), "kind": head.kind(), "metadata": metadata, "spec": spec});
+    let members = [("apiVersion", head.api_version().into()), ("kind", head.kind().into()), ("metadata", metadata), ("spec", spec)];
+    let deployment = Value::Object(members.map(|(key, member)| (key.to_owned(), member)).into_iter().collect());
     let late = if total.is_none() { vec![("/spec/replicas".to_owned(), LateValue::Replicas(wanted))] } else { Vec::new() };
     (deployment, late)
 }

@@ -250,7 +250,7 @@ mod tests {
         let plan = fixture();
         let (path, digest) = ("rollouts/prod/shop/plan.yaml".into(), "sha256:0123456789abcdef".into());
         let (text, document, transitions) = (String::new(), serde_json::Value::Null, Vec::new());
-        let mut told = release(PlanReport { environment: "", path, plan: &plan, digest, text, document, transitions });
+        let mut told = release(PlanReport { environment: "", path, plan: &plan, digest, text, document, transitions, exposure: None });
         change(&mut told);
         told
     }
