@@ -1,20 +1,25 @@
 //! What every report says about a release, as values: its steps, its objects, its diffs. The formats only set it.
 //!
-//! Words that all formats share are methods here, so that no two pages say the same in two ways. Nothing is escaped yet.
+//! Words that all formats share are methods of the values, so that no two pages say the same in two ways. Nothing is escaped yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod rows;
+mod words;
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::diff::Change;
-use crate::exposure::{self, Exposure};
-use crate::model::{Finding, Gate, ObjectKey, Plan, PlanStep, Replicas, ScriptUse, Severity, StepTraffic, Style, VersionKey};
+use crate::exposure;
+use crate::model::{Finding, Gate, ObjectKey, Replicas, ScriptUse, Severity, Style};
 
+use super::PlanReport;
 pub use super::effective::Effective;
 use super::fold::{Way, ways};
-use super::{PlanReport, count, traffic};
+
+use rows::{images, replicas, rows};
+pub(super) use words::gate_said;
 
 /// All that is told about one plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -198,254 +203,13 @@ pub fn impact(releases: &[Release], findings: &[Finding]) -> Impact {
     impact
 }
 
-impl Release {
-    /// `prod/shop`, `eu: prod/shop`.
-    pub fn title(&self) -> String {
-        let environment = if self.environment.is_empty() { String::new() } else { format!("{}: ", self.environment) };
-        format!("{environment}{}/{}", self.namespace, self.name)
-    }
-
-    /// How many steps it has.
-    pub fn steps(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.part, Part::Step(_))).count()
-    }
-
-    /// How the new version comes in: `Canary`.
-    pub fn style_said(&self) -> &'static str {
-        match self.style {
-            Style::Canary => "Canary",
-            Style::Partition => "Partition",
-            Style::BlueGreen => "BlueGreen",
-        }
-    }
-
-    /// `Canary release of Deployment/shop in 2 steps`.
-    pub fn what(&self) -> String {
-        format!("{} release of {} in {}", self.style_said(), self.workload, count(self.steps(), "step"))
-    }
-
-    /// Why nothing is released; none for a release.
-    pub fn preview(&self) -> Option<&'static str> {
-        self.is_preview.then_some("preview: this change releases nothing")
-    }
-}
-
-/// `approval`, `after 300 s`, `none`.
-pub(super) fn gate_said(gate: &Gate) -> String {
-    match gate {
-        Gate::Approval {} => "approval".into(),
-        Gate::Seconds(seconds) => format!("after {seconds} s"),
-        Gate::None {} => "none".into(),
-    }
-}
-
-impl Row {
-    /// `approval`, `after 300 s`; empty for `finish` and `abort`.
-    pub fn gate_said(&self) -> String {
-        self.gate.as_ref().map(gate_said).unwrap_or_default()
-    }
-
-    /// `+Service/shop-canary, Service/shop, -Deployment/shop-canary`, or `nothing`.
-    pub fn changes_said(&self) -> String {
-        let words: Vec<String> = self.changes.iter().map(Changed::said).collect();
-        if words.is_empty() { "nothing".into() } else { words.join(", ") }
-    }
-}
-
-impl Row {
-    /// `20%`, `unchanged, 16.7% by pods`, `20%, in effect 36%`.
-    pub fn traffic_said(&self) -> String {
-        self.share.said() + &self.effective_said()
-    }
-
-    /// What the manifests say beyond what is declared: `, 16.7% by pods`; empty for most.
-    pub fn effective_said(&self) -> String {
-        match (&self.share, self.effective) {
-            (_, None) => String::new(),
-            (Share::Unchanged, Some(effective)) => format!(", {effective} by pods"),
-            (Share::Split { matches, .. }, Some(effective)) if !matches.is_empty() => format!(", in effect {effective} of all others"),
-            (Share::Split { .. } | Share::All | Share::None, Some(effective)) => format!(", in effect {effective}"),
-        }
-    }
-}
-
-impl Changed {
-    /// `+Service/shop-canary`, `Service/shop`, `-Deployment/shop-canary`.
-    pub fn said(&self) -> String {
-        match self.change {
-            Change::Added => format!("+{}", self.object),
-            Change::Changed => self.object.to_string(),
-            Change::Removed => format!("-{}", self.object),
-        }
-    }
-}
-
-impl Share {
-    /// `20%`, `header version=canary`, `20%, and header version=canary`, `unchanged`, `all`, `none`.
-    pub fn said(&self) -> String {
-        match self {
-            Self::Unchanged => "unchanged".into(),
-            Self::All => "all".into(),
-            Self::None => "none".into(),
-            Self::Split { weight, matches } => {
-                let matches = matches.join(" or ");
-                match (weight, matches.is_empty()) {
-                    (None, _) => matches,
-                    (Some(weight), true) => format!("{weight}%"),
-                    (Some(weight), false) => format!("{weight}%, and {matches}"),
-                }
-            }
-        }
-    }
-
-    /// The share of all requests in percent, where there is one.
-    pub fn weight(&self) -> Option<u8> {
-        match self {
-            Self::Unchanged => None,
-            Self::All => Some(100),
-            Self::None => Some(0),
-            Self::Split { weight, .. } => *weight,
-        }
-    }
-
-    /// The share of a step.
-    pub(super) fn of(traffic: Option<&StepTraffic>) -> Self {
-        match traffic {
-            Some(traffic) if traffic.weight.is_some() || !traffic.matches.is_empty() => {
-                Self::Split { weight: traffic.weight, matches: traffic.matches.iter().map(traffic::said).collect() }
-            }
-            Some(_) | None => Self::Unchanged,
-        }
-    }
-}
-
-impl Pods {
-    /// `1 of 5`, `3 of 5 (60%)`, `60%`, `all`, `none`.
-    pub fn said(&self) -> String {
-        match (self.written, self.new, self.total) {
-            (Some(written @ Replicas::Percent(_)), Some(new), Some(total)) => format!("{new} of {total} ({written})"),
-            (_, Some(new), Some(total)) => format!("{new} of {total}"),
-            (Some(written), _, _) => written.to_string(),
-            (None, Some(0), None) => "none".into(),
-            (None, _, _) => "all".into(),
-        }
-    }
-}
-
-impl Impact {
-    /// `1 release in 2 steps, 2 of them on approval, changes 4 objects`, `no rollout changes`, `no plan could be rendered`.
-    pub fn said(&self) -> String {
-        let previews = match (self.releases, self.previews) {
-            (0, 0) if self.errors > 0 => return "no plan could be rendered".into(),
-            (0, 0) => return "no rollout changes".into(),
-            (0, previews) => return format!("no release; {}", count(previews, "preview")),
-            (_, 0) => String::new(),
-            (_, previews) => format!("; {}", count(previews, "preview")),
-        };
-        let approvals = match self.approvals {
-            0 => String::new(),
-            approvals => format!(", {approvals} of them on approval,"),
-        };
-        let verb = if self.releases == 1 { "changes" } else { "change" };
-        let (releases, steps, objects) = (count(self.releases, "release"), count(self.steps, "step"), count(self.objects, "object"));
-        format!("{releases} in {steps}{approvals} {verb} {objects}{previews}")
-    }
-}
-
-fn rows(plan: &Plan, exposure: &Exposure) -> Vec<Row> {
-    let (spec, total) = (&plan.spec, replicas(plan));
-    let mut before = &spec.baseline;
-    let mut rows = Vec::new();
-    for (index, (step, entries)) in spec.steps.iter().zip(&exposure.steps).enumerate() {
-        rows.push(Row {
-            name: step.name.clone(),
-            part: Part::Step(index + 1),
-            share: Share::of(step.traffic.as_ref()),
-            effective: Effective::of(entries, step.traffic.as_ref()),
-            pods: pods(step, spec.style, total),
-            gate: Some(step.gate.clone()),
-            changes: changes(before, &step.state),
-        });
-        before = &step.state;
-    }
-    let end = |name: &str, part, share, new, old, state| Row {
-        name: name.to_owned(),
-        part,
-        share,
-        effective: None,
-        pods: Pods { written: None, new, old, total },
-        gate: None,
-        changes: changes(before, state),
-    };
-    rows.push(end("finish", Part::Finish, Share::All, total, Some(0), &spec.target));
-    rows.push(end("abort", Part::Abort, Share::None, Some(0), total, &spec.baseline));
-    rows
-}
-
-fn pods(step: &PlanStep, style: Style, total: Option<u32>) -> Pods {
-    let new = total.map(|total| step.replicas.of(total));
-    let old = match style {
-        // The old pods stay as they are until the end.
-        Style::Canary | Style::BlueGreen => total,
-        Style::Partition => total.zip(new).map(|(total, new)| total.saturating_sub(new)),
-    };
-    Pods { written: Some(step.replicas), new, old, total }
-}
-
-/// The workload in a state, as the plan holds it.
-fn workload<'a>(plan: &'a Plan, state: &[VersionKey]) -> Option<&'a Value> {
-    let wanted = &plan.spec.workload;
-    let objects = state.iter().filter(|version| version.object().name() == wanted.name);
-    objects
-        .filter_map(|version| plan.spec.objects.get(version))
-        .find(|object| object["kind"] == wanted.kind && object["apiVersion"] == wanted.api_version)
-}
-
-fn replicas(plan: &Plan) -> Option<u32> {
-    u32::try_from(workload(plan, &plan.spec.target)?.pointer("/spec/replicas")?.as_u64()?).ok()
-}
-
-fn images(plan: &Plan) -> Vec<ImageChange> {
-    let of = |state: &[VersionKey]| workload(plan, state).map(images_of).unwrap_or_default();
-    let (before, after) = (of(&plan.spec.baseline), of(&plan.spec.target));
-    let containers: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    containers
-        .into_iter()
-        .map(|name| ImageChange { container: name.clone(), from: before.get(name).cloned(), to: after.get(name).cloned() })
-        .filter(|change| change.from != change.to)
-        .collect()
-}
-
-fn images_of(workload: &Value) -> BTreeMap<String, String> {
-    let lists = ["/spec/template/spec/initContainers", "/spec/template/spec/containers"];
-    let containers = lists.iter().filter_map(|list| workload.pointer(list)?.as_array()).flatten();
-    containers.filter_map(|container| Some((container["name"].as_str()?.to_owned(), container["image"].as_str()?.to_owned()))).collect()
-}
-
-fn changes(before: &[VersionKey], after: &[VersionKey]) -> Vec<Changed> {
-    let (before, after) = (versions_of(before), versions_of(after));
-    let objects: BTreeSet<&ObjectKey> = before.keys().chain(after.keys()).copied().collect();
-    let mut changes = Vec::new();
-    for object in objects {
-        let change = match (before.get(object), after.get(object)) {
-            (None, Some(_)) => Change::Added,
-            (Some(_), None) => Change::Removed,
-            (old, new) if old != new => Change::Changed,
-            (_, _) => continue,
-        };
-        changes.push(Changed { change, object: object.clone() });
-    }
-    changes.sort();
-    changes
-}
-
-fn versions_of(state: &[VersionKey]) -> BTreeMap<&ObjectKey, u32> {
-    state.iter().map(|key| (key.object(), key.version())).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
+    use super::rows::changes;
     use super::*;
+    use crate::model::{Plan, VersionKey};
     use crate::plan::fixture;
 
     fn key(text: &str) -> VersionKey {
