@@ -9,7 +9,7 @@ use super::objects::Objects;
 use super::revisions;
 use super::trouble::Trouble;
 use super::write::is_terminating;
-use crate::model::{Await, Bindings, ObjectKey, Plan, Revision};
+use crate::model::{Await, Bindings, ObjectKey, Plan, Revision, VersionKey};
 
 /// One plan's view of the cluster.
 pub(super) struct Sight<'a> {
@@ -92,7 +92,7 @@ impl Sight<'_> {
             (number(&live, "/spec/replicas").unwrap_or(1), status("replicas"), status("updatedReplicas"), status("availableReplicas"))
         };
         if updated == wanted && all == wanted && available == wanted {
-            return Ok(None);
+            return self.former_endpoints(key, &live).await;
         }
         let old = all.saturating_sub(updated);
         let rest = if old > 0 { format!(", {old} old ones are left") } else { String::new() };
@@ -107,12 +107,53 @@ impl Sight<'_> {
                 None => return Ok(Some(format!("{key} does not exist"))),
             },
         };
-        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", super::api::segment(&self.plan.namespace));
-        let selector = format!("&labelSelector={}", super::api::segment(&format!("kubernetes.io/service-name={service}")));
-        let slices = self.api.list(&path, &selector).await?;
+        let slices = self.slices(service).await?;
         let ready = ready_addresses(&slices, pods.as_ref());
         let whose = of.map_or_else(String::new, |key| format!(" of {key}"));
         Ok((ready < u64::from(at_least)).then(|| format!("Service/{service}: {ready} of {at_least} ready endpoints{whose}")))
+    }
+
+    /// A Service learns a moment later than the workload that old pods are gone; until then they get their share of its requests.
+    async fn former_endpoints(&self, key: &ObjectKey, live: &Value) -> Result<Option<String>, Trouble> {
+        let services = self.services();
+        if services.is_empty() {
+            return Ok(None);
+        }
+        let former = revisions::former_pods(self.api, &self.plan.namespace, live).await?;
+        if former.is_empty() {
+            return Ok(None);
+        }
+        for service in services {
+            let left = former_addresses(&self.slices(service).await?, &former);
+            if left > 0 {
+                return Ok(Some(format!("Service/{service}: {left} old pods of {key} still get requests")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The Services that the plan writes or waits for. None where it waits for no endpoints: then they may not be read.
+    fn services(&self) -> BTreeSet<&str> {
+        let spec = &self.plan.spec;
+        let steps = spec.steps.iter().flat_map(|step| step.stages.iter().chain(&step.enter_from_above));
+        let stages = steps.chain(&spec.finish).chain(&spec.abort).chain(&spec.abort_finish);
+        let mut services: BTreeSet<&str> = stages
+            .flat_map(|stage| &stage.awaits)
+            .filter_map(|wait| match wait {
+                Await::Endpoints { service, .. } => Some(service.as_str()),
+                Await::PodsReady { .. } | Await::Available { .. } | Await::Condition { .. } | Await::Grace(_) | Await::Gone { .. } => None,
+            })
+            .collect();
+        if !services.is_empty() {
+            services.extend(spec.objects.keys().map(VersionKey::object).filter(|object| object.kind() == "Service").map(ObjectKey::name));
+        }
+        services
+    }
+
+    async fn slices(&self, service: &str) -> Result<Vec<Value>, Trouble> {
+        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", super::api::segment(&self.plan.namespace));
+        let selector = format!("&labelSelector={}", super::api::segment(&format!("kubernetes.io/service-name={service}")));
+        self.api.list(&path, &selector).await
     }
 
     async fn condition(&self, key: &ObjectKey, kind: &str, status: &str) -> Result<Option<String>, Trouble> {
@@ -152,11 +193,19 @@ fn why(live: &Value) -> String {
 
 /// Addresses that are ready, each once, of these pods or of all. A missing condition means ready.
 fn ready_addresses(slices: &[Value], pods: Option<&BTreeSet<String>>) -> u64 {
+    addresses(slices, |pod| pods.is_none_or(|pods| pod.is_some_and(|pod| pods.contains(pod))))
+}
+
+/// How many addresses requests are sent to that belong to pods whose names begin so.
+fn former_addresses(slices: &[Value], beginnings: &[String]) -> u64 {
+    addresses(slices, |pod| pod.is_some_and(|pod| beginnings.iter().any(|beginning| pod.starts_with(beginning.as_str()))))
+}
+
+fn addresses(slices: &[Value], is_meant: impl Fn(Option<&str>) -> bool) -> u64 {
     let endpoints = slices.iter().filter_map(|slice| slice.get("endpoints")?.as_array()).flatten();
     let is_ready = |endpoint: &&Value| endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
-    let pod = |endpoint: &Value| endpoint.pointer("/targetRef/name").and_then(Value::as_str).map(str::to_owned);
-    let is_meant = |endpoint: &&Value| pods.is_none_or(|pods| pod(endpoint).is_some_and(|pod| pods.contains(&pod)));
-    let addresses = endpoints.filter(is_ready).filter(is_meant).filter_map(|endpoint| endpoint.get("addresses")?.as_array()).flatten();
+    let pod = |endpoint: &&Value| is_meant(endpoint.pointer("/targetRef/name").and_then(Value::as_str));
+    let addresses = endpoints.filter(is_ready).filter(pod).filter_map(|endpoint| endpoint.get("addresses")?.as_array()).flatten();
     let unique: BTreeSet<&str> = addresses.filter_map(Value::as_str).collect();
     unique.len() as u64
 }
@@ -199,7 +248,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{condition, ready_addresses, why};
+    use super::{condition, former_addresses, ready_addresses, why};
 
     #[test]
     fn ready_addresses_are_counted_once() {
@@ -218,6 +267,16 @@ mod tests {
             [json!({"endpoints": [endpoint("10.0.0.1", "shop-1"), endpoint("10.0.0.2", "shop-canary-1"), {"addresses": ["10.0.0.3"]}]})];
         assert_eq!(ready_addresses(&slices, Some(&BTreeSet::from(["shop-canary-1".to_owned()]))), 1);
         assert_eq!(ready_addresses(&slices, Some(&BTreeSet::new())), 0);
+    }
+
+    #[test]
+    fn old_pods_that_still_get_requests_are_counted_by_their_names() {
+        let endpoint = |address: &str, pod: &str, ready: bool| json!({"addresses": [address], "conditions": {"ready": ready}, "targetRef": {"name": pod}});
+        let slices = [
+            json!({"endpoints": [endpoint("10.0.0.1", "shop-6d8-a", true), endpoint("10.0.0.2", "shop-5c7-b", true), endpoint("10.0.0.3", "shop-5c7-c", false)]}),
+        ];
+        assert_eq!(former_addresses(&slices, &["shop-5c7-".to_owned()]), 1);
+        assert_eq!(former_addresses(&slices, &[]), 0);
     }
 
     #[track_caller]

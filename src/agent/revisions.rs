@@ -45,6 +45,25 @@ pub(super) async fn named(api: &Api, namespace: &str, workload: &Value, hash: &s
     Ok(sets.iter().filter_map(found).find(|found| found.hash == hash))
 }
 
+/// Returns how the names of a Deployment's pods begin that are not of its newest template.
+pub(super) async fn former_pods(api: &Api, namespace: &str, workload: &Value) -> Result<Vec<String>, Trouble> {
+    if !is_deployment(workload) {
+        return Ok(Vec::new());
+    }
+    let number = |object: &Value| annotation(object, NUMBER).and_then(|number| number.parse::<u64>().ok());
+    let sets = replica_sets(api, namespace, workload).await?;
+    let newest = sets.iter().map(number).max().flatten();
+    Ok(sets.iter().filter(|set| number(set) < newest).filter_map(beginning).collect())
+}
+
+/// How the names of a ReplicaSet's pods begin; the API server shortens long ones.
+fn beginning(set: &Value) -> Option<String> {
+    const LONGEST: usize = 58;
+    let mut beginning = format!("{}-", set.pointer("/metadata/name")?.as_str()?);
+    beginning.truncate(beginning.floor_char_boundary(LONGEST));
+    Some(beginning)
+}
+
 /// Returns how many pods of a Deployment are there that nobody has begun to delete.
 pub(super) async fn pods_left(api: &Api, namespace: &str, workload: &Value) -> Result<u64, Trouble> {
     let mut left = 0;

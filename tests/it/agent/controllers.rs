@@ -83,16 +83,17 @@ fn roll_out(store: &mut Store, key: &Key, deployment: &Value) {
 
 /// A Service leads to the ready pods of all ReplicaSets whose labels it selects.
 fn point(store: &mut Store, key: &Key, service: &Value) {
+    if store.lagging.contains(key.1.as_str()) {
+        return;
+    }
     let selector = service["spec"]["selector"].as_object().cloned().unwrap_or_default();
     let selects = |set: &Value| selector.iter().all(|(name, value)| set["metadata"]["labels"].get(name) == Some(value));
     let sets = key.0.replace("/api/v1", "/apis/apps/v1").replace("/services", "/replicasets");
-    let ready: u64 = of_kind(store, &sets)
-        .iter()
-        .filter(|(_, set)| selects(set))
-        .map(|(_, set)| set["status"]["readyReplicas"].as_u64().unwrap_or_default())
-        .sum();
-    let addresses: Vec<Value> =
-        (0..ready).map(|index| json!({"addresses": [format!("10.0.0.{index}")], "conditions": {"ready": true}})).collect();
+    let ready = |set: &Value| set["status"]["readyReplicas"].as_u64().unwrap_or_default();
+    let pods = of_kind(store, &sets).into_iter().filter(|(_, set)| selects(set));
+    let pods = pods.flat_map(|(key, set)| (0..ready(&set)).map(move |index| format!("{}-{index}", key.1)));
+    let endpoint = |(index, pod): (usize, String)| json!({"addresses": [format!("10.0.0.{index}")], "conditions": {"ready": true}, "targetRef": {"kind": "Pod", "name": pod}});
+    let addresses: Vec<Value> = pods.enumerate().map(endpoint).collect();
     let slices = key.0.replace("/api/v1", "/apis/discovery.k8s.io/v1").replace("/services", "/endpointslices");
     store.put_quietly(
         (slices, format!("{}-1", key.1)),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::controllers::hash;
-use super::world::{renamed, scenario, shop};
+use super::world::{World, renamed, scenario, shop};
 
 #[test]
 fn a_release_goes_step_by_step_to_the_target_and_leaves_no_trace() {
@@ -80,6 +80,26 @@ fn an_abort_within_finish_brings_back_what_ran_before() {
         });
         world.until_phase("Aborted").await;
         assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn routes_do_not_go_back_to_a_service_that_still_knows_old_pods() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        world.approve("shop");
+        world.until_gate(2).await;
+        world.server.with(|store| store.lagging.insert("shop"));
+        world.approve("shop");
+        let old = |world: &World| world.status()["waitingFor"].as_str().is_some_and(|text| text.contains("old pods of Deployment/shop"));
+        world.until("the wait for the Service", old).await;
+        world.server.with(|store| {
+            store.lagging.clear();
+            super::controllers::follow(store);
+        });
+        world.until_phase("Succeeded").await;
     });
 }
 
