@@ -86,11 +86,10 @@ fn noise(cluster: &Cluster, at: At<'_>, is_over: &AtomicBool) {
 
 /// The gate of the step is reached, published, and stays closed: nothing that was sent for a step before opens it.
 fn gate(running: &mut Running<'_, '_>, step: u64, seen: &Mutex<Seen>) -> Result<(), String> {
-    let was_approved = |seen: &Mutex<Seen>| seen.lock().unwrap_or_else(PoisonError::into_inner).approved.contains(&step);
     running.wait(&format!("the gate of step {step}"), |status| {
         status["cursor"]["part"] == "gate" && status["cursor"]["step"] == step
             // An approval of the storm before that arrived after this gate was published is one of this step.
-            || was_approved(seen)
+            || was_approved(seen, step)
     })?;
     if step > 1 {
         running.ask("approve", step - 1)?;
@@ -102,16 +101,28 @@ fn gate(running: &mut Running<'_, '_>, step: u64, seen: &Mutex<Seen>) -> Result<
     }
     thread::sleep(Duration::from_millis(300));
     let cursor = running.status()?["cursor"].clone();
-    if (cursor["part"] != "gate" || cursor["step"] != step) && !was_approved(seen) {
+    if (cursor["part"] != "gate" || cursor["step"] != step) && !was_approved(seen, step) {
         return Err(format!("the gate of step {step} was opened by nobody: {cursor}"));
     }
     Ok(())
 }
 
+/// Whether somebody of the storm before was so late that he approved this step.
+fn was_approved(seen: &Mutex<Seen>, step: u64) -> bool {
+    seen.lock().unwrap_or_else(PoisonError::into_inner).approved.contains(&step)
+}
+
+/// The step's gate is published, or has been and is open already.
+fn paused(running: &Running<'_, '_>, step: u64, seen: &Mutex<Seen>) -> Result<(), String> {
+    running.world.wait("the Rollout to say StepPaused", PATIENCE, || {
+        Ok((is_paused(&running.rollout_status()?, step) || was_approved(seen, step)).then_some(()))
+    })
+}
+
 /// One approval, as kubectl-kruise sends it, into the noise. Nobody sends another.
 fn alone(running: &Running<'_, '_>, step: u64, seen: &Mutex<Seen>) -> Result<(), String> {
     let world = running.world;
-    world.wait("the Rollout to say StepPaused", PATIENCE, || Ok(is_paused(&running.rollout_status()?, step).then_some(())))?;
+    paused(running, step, seen)?;
     let answer = approve(&world.cluster, world.at("Rollout", running.name()))?;
     note(&answer, seen);
     Ok(())
@@ -121,7 +132,7 @@ fn alone(running: &Running<'_, '_>, step: u64, seen: &Mutex<Seen>) -> Result<(),
 fn storm(running: &Running<'_, '_>, step: u64, seen: &Mutex<Seen>) -> Result<(), String> {
     let (world, name) = (running.world, running.name());
     let (namespace, plane) = (world.namespace.as_str(), world.plane);
-    world.wait("the Rollout to say StepPaused", PATIENCE, || Ok(is_paused(&running.rollout_status()?, step).then_some(())))?;
+    paused(running, step, seen)?;
     let kubeconfig = plane.admin_kubeconfig()?;
     let all_have_read = Barrier::new(WRITERS + PROGRAMS);
     let troubles = Mutex::new(Vec::new());
