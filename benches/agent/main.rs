@@ -33,10 +33,9 @@ mod rows;
 mod scenario;
 mod subject;
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
-use std::{env, thread};
 
 use audit::Audit;
 use control_plane::{ControlPlane, Definitions};
@@ -64,7 +63,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    end_with_parent();
+    process::end_with_parent();
     match measure(&folder, &wishes) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -116,16 +115,4 @@ fn measure(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
         rows.value(&format!("{MANY} releases at their first gates: peak"), memory.peak, "MiB");
     }
     Ok(rows.are_met())
-}
-
-/// Cargo does not pass a signal on: who started this and is gone will not wait for an answer.
-fn end_with_parent() {
-    let parent = std::os::unix::process::parent_id();
-    thread::spawn(move || {
-        while std::os::unix::process::parent_id() == parent {
-            thread::sleep(Duration::from_millis(200));
-        }
-        // The children die with their thread.
-        std::process::exit(130);
-    });
 }

@@ -143,7 +143,6 @@ impl Attendance {
         if let Some(fields) = object.as_object_mut() {
             fields.remove("spec");
             fields.remove("status");
-
             fields.insert("apiVersion".into(), json!(API_VERSION));
             fields.insert("kind".into(), json!(KIND));
         }

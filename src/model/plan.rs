@@ -206,7 +206,8 @@ pub enum Await {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u32>,
     },
-    /// The workload's controller has rolled out its newest spec: all pods are new and available.
+    /// The workload's controller has rolled out its newest spec: all pods are new and available, and no Service of the plan
+    /// sends requests to old ones any more.
     Available {
         /// The workload.
         workload: ObjectKey,

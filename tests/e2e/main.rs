@@ -26,10 +26,9 @@ mod scenarios;
 mod watcher;
 mod world;
 
+use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
-use std::{env, thread};
 
 use runner::Wishes;
 
@@ -45,7 +44,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    end_with_parent();
+    process::end_with_parent();
     match runner::run(&folder, &wishes) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -54,16 +53,4 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Cargo does not pass a signal on: who started this and is gone will not wait for an answer.
-fn end_with_parent() {
-    let parent = std::os::unix::process::parent_id();
-    thread::spawn(move || {
-        while std::os::unix::process::parent_id() == parent {
-            thread::sleep(Duration::from_millis(200));
-        }
-        // The children die with their thread.
-        std::process::exit(130);
-    });
 }

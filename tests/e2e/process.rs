@@ -125,3 +125,15 @@ fn ordered(command: Command) -> std::io::Result<std::process::Child> {
     orders.send((command, reply)).map_err(std::io::Error::other)?;
     answer.recv().map_err(std::io::Error::other)?
 }
+
+/// Cargo does not pass a signal on: who started this and is gone will not wait for an answer.
+pub(crate) fn end_with_parent() {
+    let parent = std::os::unix::process::parent_id();
+    thread::spawn(move || {
+        while std::os::unix::process::parent_id() == parent {
+            thread::sleep(Duration::from_millis(200));
+        }
+        // The children die with their thread.
+        std::process::exit(130);
+    });
+}
