@@ -256,7 +256,7 @@ impl Attendance {
         if self.running.as_ref().is_some_and(|(known, _)| *known == name) {
             return Ok(());
         }
-        let captured = capture::load(&self.shared.api, &self.key.namespace, &name).await?;
+        let captured = capture::load(&self.shared.api, &self.key, &name).await?;
         self.running = captured.map(|mut captured| {
             // Mostly the same plan, which need not be held twice.
             if let Some(own) = self.own.as_ref().ok().filter(|own| **own == captured.plan) {

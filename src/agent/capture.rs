@@ -2,6 +2,7 @@
 //!
 //! With it the way back needs neither the plan's object nor git.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
@@ -12,14 +13,15 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::api::{Api, Mode, segment};
-use super::objects::{Objects, PLAN_LABEL};
+use super::claims::PlanKey;
+use super::objects::{Objects, PLAN_LABEL, is_content};
 use super::trouble::Trouble;
 use super::write::Originals;
 use crate::model::Plan;
 use crate::{patch, plan as plans};
 
-/// More than any plan with its values has.
-const LONGEST: u64 = 32 * 1024 * 1024;
+/// As long as the longest text of a plan that is read. Whoever may make a ControllerRevision decides what unpacks to this.
+const LONGEST: u64 = 4 * 1024 * 1024;
 
 /// A plan and the values from before its release.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,11 +69,18 @@ pub(super) async fn keep(api: &Api, captured: &Captured, turn: u64) -> Result<St
     Err(Trouble::Conflict(format!("the ControllerRevision `{name}` keeps coming back")))
 }
 
-/// Returns what is kept under a name; `None` if nothing is.
-pub(super) async fn load(api: &Api, namespace: &str, name: &str) -> Result<Option<Captured>, Trouble> {
-    let address = format!("{}/{}", collection(namespace), segment(name));
+/// Returns what is kept under a name for a plan; `None` if nothing is.
+pub(super) async fn load(api: &Api, plan: &PlanKey, name: &str) -> Result<Option<Captured>, Trouble> {
+    let address = format!("{}/{}", collection(&plan.namespace), segment(name));
     let Some(object) = api.get(&address).await? else { return Ok(None) };
-    read(&object).map(Some).map_err(|problem| Trouble::Refused(format!("the ControllerRevision `{name}` cannot be used: {problem}")))
+    let captured = read(&object).and_then(|captured| {
+        let of = &captured.plan.name;
+        if *of == plan.name { Ok(captured) } else { Err(format!("it holds the plan `{}`, not `{}`", of.escape_debug(), plan.name)) }
+    });
+    captured.map(Some).map_err(|problem| {
+        let help = "restore it, or delete it: then the release goes on with the plan's object";
+        Trouble::Refused(format!("the ControllerRevision `{}` cannot be used: {problem}; {help}", name.escape_debug()))
+    })
 }
 
 /// Removes what is kept under a name.
@@ -90,14 +99,22 @@ pub(super) async fn names(api: &Api, plan: &str, namespace: &str) -> Result<Vec<
     Ok(all.iter().filter(|object| object.pointer("/data/plan").is_some()).filter_map(name).collect())
 }
 
-/// Reads what a ControllerRevision of ours holds.
+/// Reads what a ControllerRevision of ours holds. Anybody with rights in its namespace may have written it, so that it says
+/// nothing about other namespaces, nor about more of an object than a plan may.
 pub(super) fn read(object: &Value) -> Result<Captured, String> {
     let part = |field: &str| -> Result<Value, String> {
         let packed = object.pointer("/data").and_then(|data| data.get(field)).ok_or_else(|| format!("`data.{field}` is missing"))?;
         unpack(packed).map_err(|problem| format!("`data.{field}`: {problem}"))
     };
     let plan = plans::from_value(part("plan")?).map_err(|error| error.to_string())?;
-    let originals = serde_json::from_value(part("originals")?).map_err(|error| format!("`data.originals`: {error}"))?;
+    let of = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+    if plan.namespace != of {
+        return Err(format!("it holds a plan of the namespace `{}`", plan.namespace.escape_debug()));
+    }
+    let originals: Originals = serde_json::from_value(part("originals")?).map_err(|error| format!("`data.originals`: {error}"))?;
+    if let Some(path) = originals.values().flat_map(BTreeMap::keys).find(|path| !is_content(path)) {
+        return Err(format!("`data.originals`: a plan may not touch {}", path.escape_debug()));
+    }
     Ok(Captured { plan: Arc::new(plan), originals })
 }
 
@@ -140,7 +157,10 @@ fn pack(value: &Value) -> std::io::Result<Value> {
 fn unpack(packed: &Value) -> Result<Value, String> {
     let ByteString(bytes) = serde_json::from_value(packed.clone()).map_err(|error| error.to_string())?;
     let mut text = String::new();
-    GzDecoder::new(bytes.as_slice()).take(LONGEST).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    let read = GzDecoder::new(bytes.as_slice()).take(LONGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 > LONGEST {
+        return Err("it has more than 4 MiB".to_owned());
+    }
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
@@ -148,7 +168,7 @@ fn unpack(packed: &Value) -> Result<Value, String> {
 mod tests {
     use serde_json::json;
 
-    use super::{Captured, name_of, read, written};
+    use super::{Captured, LONGEST, name_of, pack, read, written};
     use crate::model::ObjectKey;
     use crate::plan::fixture;
 
@@ -169,5 +189,27 @@ mod tests {
         object["data"]["plan"] = json!("bm90IGd6aXA=");
         assert!(read(&object).unwrap_err().starts_with("`data.plan`: "));
         assert_eq!(read(&json!({})).unwrap_err(), "`data.plan` is missing");
+    }
+
+    #[test]
+    fn what_is_kept_speaks_of_its_own_namespace_and_of_what_a_plan_may_touch() {
+        let captured = Captured { plan: fixture().into(), originals: std::collections::BTreeMap::new() };
+        let mut object = written("a", &captured).unwrap();
+        object["metadata"]["namespace"] = json!("another");
+        assert_eq!(read(&object).unwrap_err(), "it holds a plan of the namespace `prod`");
+
+        let values = [("/metadata/finalizers".to_owned(), Some(json!([])))];
+        let originals = [(ObjectKey::new("Service", "shop"), values.into_iter().collect())].into_iter().collect();
+        let object = written("a", &Captured { originals, ..captured }).unwrap();
+        assert_eq!(read(&object).unwrap_err(), "`data.originals`: a plan may not touch /metadata/finalizers");
+    }
+
+    #[test]
+    fn what_unpacks_to_more_than_any_plan_is_not_unpacked() {
+        let captured = Captured { plan: fixture().into(), originals: std::collections::BTreeMap::new() };
+        let mut object = written("a", &captured).unwrap();
+        object["data"]["plan"] = pack(&json!(vec![json!([]); usize::try_from(LONGEST).unwrap() / 3 + 1])).unwrap();
+        assert!(object.to_string().len() < 20_000);
+        assert_eq!(read(&object).unwrap_err(), "`data.plan`: it has more than 4 MiB");
     }
 }

@@ -131,7 +131,7 @@ fn is_allowed(api_version: &str, kind: &str) -> bool {
 }
 
 /// Whether a path leads to what users write, and not to what names or holds the object.
-fn is_content(path: &str) -> bool {
+pub(super) fn is_content(path: &str) -> bool {
     let below = |parent: &str| path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
     path.is_empty()
         || below("/metadata/labels")

@@ -67,6 +67,10 @@ async fn everything(shared: &Shared, namespaces: &[String]) -> Result<(), Troubl
                 continue;
             }
         };
+        if text(object, "/metadata/labels/rollout.dev~1plan") != Some(&capture::label(&captured.plan.name)) {
+            tracing::warn!(name, "what was kept of a release carries the label of another plan");
+            continue;
+        }
         let key = PlanKey { namespace: captured.plan.namespace.clone(), name: captured.plan.name.clone() };
         if shared.api.get(&plans().one(&key.namespace, &key.name)).await?.is_none() {
             tracing::warn!(plan = %key, "the plan is gone in mid-release: what ran before is restored");

@@ -11,6 +11,7 @@
 mod bad_input;
 mod controllers;
 mod errors;
+mod kept;
 mod releases;
 mod server;
 mod store;

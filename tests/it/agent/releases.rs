@@ -126,21 +126,6 @@ fn a_deleted_plan_restores_first_and_so_does_a_deleted_rollout() {
 }
 
 #[test]
-fn a_plan_that_lost_its_finalizer_is_swept_at_start() {
-    scenario(async |world| {
-        let plan = shop();
-        world.apply(&plan);
-        world.agent();
-        world.until_gate(1).await;
-        world.kill().await;
-        world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
-        world.delete("RolloutPlan", "shop");
-        world.agent();
-        world.until("nothing is left", |world| world.faults(&plan, &plan.spec.baseline).is_empty()).await;
-    });
-}
-
-#[test]
 fn an_agent_that_is_killed_at_every_recorded_state_ends_where_it_would_have_ended() {
     scenario(async |world| {
         let plan = shop();
