@@ -123,16 +123,12 @@ fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Docum
         first_pass(path, bytes, &layout, config, &asked, known)
     };
     let firsts: Vec<(Record, bool)> = entries.par_iter().with_min_len(64).zip(known).map(first).collect();
-    let mut wanted = Wanted::default();
+    // What the Rollouts of another state name is looked for as well: an object may be older than the Rollout that names it.
+    let mut wanted = before.map(|before| before.wanted.clone()).unwrap_or_default();
     let passes = firsts.iter().filter_map(|(record, _)| record.first.as_ref());
     for rollout in passes.flat_map(|pass| &pass.rollouts).filter(|rollout| rollout.is_asked) {
         wanted.extend(&rollout.wanted);
     }
-    // What was read for more Rollouts than these serves these as well.
-    let wanted = match before.filter(|before| wanted.is_within(&before.wanted)) {
-        Some(before) => before.wanted.clone(),
-        None => wanted,
-    };
     let is_same = before.is_some_and(|before| before.wanted == wanted);
     let second = |(file, (record, is_known)): (&Entry<'_>, (Record, bool))| {
         let (path, bytes) = *file;

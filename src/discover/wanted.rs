@@ -62,11 +62,6 @@ impl Wanted {
         self.objects.iter().map(|(_, name)| name).chain(&self.workloads).map(String::as_str)
     }
 
-    /// Whether everything wanted here is wanted there too.
-    pub(super) fn is_within(&self, other: &Self) -> bool {
-        self.objects.is_subset(&other.objects) && self.workloads.is_subset(&other.workloads)
-    }
-
     /// Whether a document must be parsed.
     pub(super) fn is_needed(&self, text: &str) -> bool {
         if self.kinds.is_empty() {

@@ -11,6 +11,7 @@
 #[cfg(feature = "agent")]
 mod agent;
 mod arguments;
+mod bases;
 mod build;
 mod changed;
 mod coexist;

@@ -58,7 +58,8 @@ impl Before<'_> {
             let folder = normal(&directory.join(base_dir));
             let files = if folder.is_file() { disk::read_rendered(&folder)?.files } else { disk::read(&folder)?.files };
             let built = self.builder.of_folder(&files, &folder, findings);
-            let discovery = discover::discover(&discover::read(&built, config), config);
+            // What only the head's Rollouts name was there before all the same.
+            let discovery = discover::discover(&self.documents.replaced(built, config), config);
             let read = &mut |folder: &str, below: &str| Ok(files.get(&joined(folder, below)).map(|bytes| bytes.to_vec()));
             return Ok(Some(Base { discovery, plans: plans(self.head, read)? }));
         }

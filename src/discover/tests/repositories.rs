@@ -222,10 +222,26 @@ fn an_overlay_reads_only_what_changed_and_finds_the_same_as_a_new_look() {
         assert_eq!((overlaid.findings, overlaid.counts), (fresh.findings, fresh.counts));
     };
     same(&head, &changed, &removed);
-    // A Rollout of the base names a workload that nobody needed before.
-    same(&head, &files(&[("rollout.yaml", &ROLLOUT.replace("Deployment, name: shop", "Deployment, name: old"))]), &BTreeSet::new());
     // A kustomization makes a patch of what was an object.
     same(&head, &files(&[("kustomization.yaml", "patches: [{path: workload.yaml}]\n")]), &BTreeSet::new());
+}
+
+#[test]
+fn what_the_rollouts_of_either_state_name_is_read_of_both() {
+    let config = Config::default();
+    let other = ROLLOUT.replace("Deployment, name: shop", "Deployment, name: old");
+    let objects = [("old.yaml", object("apps/v1", "Deployment", "old")), ("workload.yaml", deployment())];
+    let objects = objects.iter().map(|(path, text)| (*path, text.as_str()));
+    let head: Vec<_> = objects.clone().chain([("rollout.yaml", ROLLOUT)]).collect();
+    let head = read(&files(&head), &config);
+    let read_of = |base: &[(&str, &str)]| {
+        let base = discover(&head.replaced(files(base), &config), &config);
+        base.catalogs[0].sources.iter().map(|source| source.object.to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let objects: Vec<_> = objects.collect();
+    assert_eq!(read_of(&objects), "Deployment default/shop");
+    let both = "Deployment default/old, Deployment default/shop, Rollout default/shop";
+    assert_eq!(read_of(&[&objects[..], &[("rollout.yaml", &other)]].concat()), both);
 }
 
 #[test]
