@@ -47,7 +47,7 @@ impl Attendance {
             }
             Duty::Assert { keep, originals } => match self.keep(&plan, &keep, originals).await? {
                 Some(failed) => Ok(Some(failed)),
-                None => Ok(Some(Event::Written { turn })),
+                None => Ok(Some(Event::Kept { turn })),
             },
             Duty::HandBack => self.hand_back(&plan).await.map(Some),
         }

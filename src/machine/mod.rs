@@ -43,8 +43,13 @@ pub enum Event {
         /// The ControllerRevision's name.
         name: String,
     },
-    /// All that the stage writes, removes and evicts is so. In a gate: what is to be kept is so.
+    /// All that the stage writes, removes and evicts is so.
     Written {
+        /// Of which turn.
+        turn: u64,
+    },
+    /// What has to stay true in a gate or a pause is so. It says nothing about the stage that comes next.
+    Kept {
         /// Of which turn.
         turn: u64,
     },
@@ -153,7 +158,7 @@ pub enum Duty<'a> {
         /// Versions that the plan's baseline names are kept as they were captured.
         originals: bool,
     },
-    /// Make it so, and keep it so: a gate or a pause. Tell `Written` each time that it is so.
+    /// Make it so, and keep it so: a gate or a pause. Tell `Kept` each time that it is so.
     Assert {
         /// What has to stay true.
         keep: Stage,
@@ -214,12 +219,14 @@ fn happen(spec: &PlanSpec, status: &mut PlanStatus, event: &Event, now: Timestam
         Event::Checked { turn, result } if *turn == status.turn => checked(spec, status, result, now),
         Event::Captured { turn, name } if *turn == status.turn => captured(spec, status, name, now),
         Event::Written { turn } if *turn == status.turn => written(spec, status, now),
+        Event::Kept { turn } if *turn == status.turn => status.failure = None,
         Event::Awaited { turn, unmet } if *turn == status.turn => awaited(status, unmet, now),
         Event::HandedBack { turn } if *turn == status.turn => ending::handed_back(status, now),
         // News of another turn, and time, which `advance` looks at.
         Event::Checked { .. }
         | Event::Captured { .. }
         | Event::Written { .. }
+        | Event::Kept { .. }
         | Event::Awaited { .. }
         | Event::HandedBack { .. }
         | Event::Tick => {}
@@ -280,7 +287,6 @@ fn written(spec: &PlanSpec, status: &mut PlanStatus, now: Timestamp) {
     let Some(cursor) = status.cursor.as_mut() else { return };
     status.failure = None;
     let Some(stage) = ways::stage(spec, cursor) else { return };
-    // Told again while it waits: what is kept is still so.
     if !cursor.written {
         cursor.written = true;
         cursor.holding = (!ways::looks(&stage)).then_some(now);

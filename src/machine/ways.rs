@@ -92,11 +92,12 @@ pub(super) fn kept(spec: &PlanSpec, cursor: &Cursor) -> Stage {
         | Part::AbortFinish
         | Part::HandBack => State::new(),
     };
-    let removed: BTreeSet<ObjectKey> = stages.iter().take(played).flat_map(|stage| stage.remove.iter().cloned()).collect();
+    let mut removed: BTreeSet<ObjectKey> = stages.iter().take(played).flat_map(|stage| stage.remove.iter().cloned()).collect();
     state = states::play(&state, done);
     // A stage that is half written is nobody's truth yet.
     for object in unsure.iter().flat_map(|stage| stage.write.iter().map(VersionKey::object).chain(&stage.remove)) {
         state.remove(object);
+        removed.remove(object);
     }
     let remove = removed.into_iter().filter(|object| !state.contains_key(object)).collect();
     Stage { write: states::versions_of(&state), remove, evict: None, awaits: Vec::new() }
@@ -170,7 +171,7 @@ pub(super) fn index(number: u32) -> usize {
 mod tests {
     use super::{kept, reassert, stages};
     use crate::machine::tests::cursor;
-    use crate::model::{ObjectKey, Part, VersionKey};
+    use crate::model::{ObjectKey, Part, Stage, VersionKey};
     use crate::plan::fixture;
     use crate::plan::states::{at, play, state_of};
 
@@ -207,6 +208,16 @@ mod tests {
         place.written = true;
         assert!(kept(&spec, &place).write.contains(&canary.version(2)));
         assert!(kept(&spec, &cursor(Part::Abort, 2, 2)).remove.contains(&canary));
+    }
+
+    #[test]
+    fn what_a_half_written_stage_makes_anew_is_not_taken_away_again() {
+        let mut spec = fixture().spec;
+        let canary = ObjectKey::new("Deployment", "shop-canary");
+        let gone = Stage { remove: vec![canary.clone()], ..Stage::default() };
+        let again = Stage { write: vec![canary.version(1)], ..Stage::default() };
+        spec.steps[1].stages = vec![gone, again];
+        assert!(kept(&spec, &cursor(Part::Stages, 2, 1)).remove.is_empty());
     }
 
     #[test]

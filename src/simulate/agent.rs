@@ -162,7 +162,14 @@ impl Agent {
                 self.record(&Event::Awaited { turn, unmet }, now, dies);
                 if self.status == before { Did::Waits } else { Did::Looked }
             }
-            Duty::Assert { keep, originals } => self.repair(cluster, &plan, &keep, originals, now).map_or(Did::Waits, Did::Acted),
+            Duty::Assert { keep, originals } => {
+                if let Some(words) = self.repair(cluster, &plan, &keep, originals, now) {
+                    return Did::Acted(words);
+                }
+                let before = self.status.clone();
+                self.record(&Event::Kept { turn }, now, dies);
+                if self.status == before { Did::Waits } else { Did::Looked }
+            }
             Duty::HandBack => {
                 if dies {
                     return Did::Acted("hands back".to_owned());

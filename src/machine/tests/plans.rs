@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::model::{
-    Await, Deadline, DeadlineAction, Gate, ObjectKey, ObjectPaths, Plan, PlanSpec, PlanStep, Reference, Replicas, Revision, Stage, Style,
-    VersionKey,
+    Await, Binding, Deadline, DeadlineAction, Gate, LateValue, ObjectKey, ObjectPaths, Plan, PlanSpec, PlanStep, Reference, Replicas,
+    Revision, Stage, Style, VersionKey,
 };
 use crate::plan::states::{State, check_ways, versions_of};
 
@@ -97,9 +97,17 @@ fn spec(release: &str, shapes: &[Shape]) -> PlanSpec {
         baseline: versions_of(&baseline),
         target: versions_of(&target),
         steps,
-        bindings: Vec::new(),
+        bindings: bindings(true),
         objects: objects(release, ""),
     }
+}
+
+/// What only the cluster knows: in the canary Service always, in versions of the stable one that pin it where it is pinned.
+pub(super) fn bindings(pins: bool) -> Vec<Binding> {
+    let binding = |object, value| Binding { object, pointer: "/spec".to_owned(), value };
+    let canary = (1..VERSIONS).map(|version| binding(key(4).version(version), LateValue::CanaryRevision));
+    let stable = (2..VERSIONS).filter(|_| pins).map(|version| binding(key(1).version(version), LateValue::StableRevision));
+    canary.chain(stable).collect()
 }
 
 /// Every version of every object, told apart by the release and by which rendering of it.

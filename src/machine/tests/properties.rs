@@ -4,7 +4,7 @@ use std::fmt;
 
 use proptest::prelude::*;
 
-use super::plans::{key, objects, plan};
+use super::plans::{bindings, key, objects, plan};
 use super::world::{Done, World};
 use crate::machine::{Event, duty, next, wake_at};
 use crate::model::{
@@ -122,6 +122,7 @@ fn play(script: &Script, mut check: impl FnMut(&World, &World, &Op)) -> World {
                 let mut plan = (*world.object).clone();
                 let release = plan.spec.release.clone().unwrap_or_default();
                 plan.spec.inputs = rendering.to_string();
+                plan.spec.bindings = bindings(*rendering > 0);
                 plan.spec.objects = objects(&release, &rendering.to_string());
                 // The same release has the same templates.
                 for version in 1..=2 {
@@ -209,6 +210,24 @@ proptest! {
                 assert!(may_open(before, after.now, op), "{op:?} {:?} {:?}", before.status, after.status);
                 assert!(!before.status.suspended.is_paused() || matches!(op, Op::Resume | Op::Switch(false)), "paused: {op:?}");
             }
+        });
+    }
+
+    #[test]
+    fn while_paused_nothing_is_written_but_what_was_written_already(script in script()) {
+        play(&script, |before, after, op| {
+            let goes_back = |world: &World| world.status.cursor.as_ref().is_some_and(|cursor| matches!(cursor.part, Part::Abort | Part::AbortFinish));
+            if before.status.suspended.is_paused() && after.status.suspended.is_paused() && !goes_back(before) {
+                assert_eq!(before.live, after.live, "{op:?} {:?}", before.status);
+            }
+        });
+    }
+
+    #[test]
+    fn what_only_the_cluster_knows_is_known_before_anything_needs_it(script in script()) {
+        play(&script, |before, after, op| {
+            let is_told = |world: &World| world.status.failure.as_ref().is_some_and(|failure| failure.reason.ends_with("is not known"));
+            assert!(is_told(before) || !is_told(after), "{op:?} {:?}", after.status);
         });
     }
 
@@ -444,6 +463,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         (0..3_u64).prop_map(|turn| Event::Checked { turn, result: Ok(Bindings::default()) }),
         (0..3_u64).prop_map(|turn| Event::Captured { turn, name: "k".to_owned() }),
         (0..3_u64).prop_map(|turn| Event::Written { turn }),
+        (0..3_u64).prop_map(|turn| Event::Kept { turn }),
         (0..3_u64, any::<bool>()).prop_map(|(turn, met)| Event::Awaited { turn, unmet: if met { vec![] } else { vec!["x".into()] } }),
         (0..3_u64).prop_map(|turn| Event::HandedBack { turn }),
         Just(Event::Bound(Bindings { replicas: Some(3), ..Bindings::default() })),
@@ -485,5 +505,34 @@ fn killed_at_every_single_action_the_shipped_plan_ends_as_planned() {
                 assert_eq!(run(Some(action)), undisturbed, "killed at {action}, {done:?}, abort after {abort_after:?}");
             }
         }
+    }
+}
+
+#[test]
+fn paused_at_every_single_action_and_resumed_the_shipped_plan_ends_as_planned() {
+    let run = |pause_at: Option<usize>| {
+        let mut world = World::new(fixture());
+        for action in 0..45 {
+            if pause_at == Some(action) {
+                world.tell(&Event::Suspended { paused: true, disabled: false });
+                let before = world.live.clone();
+                for _ in 0..3 {
+                    world.work(Done::Recorded);
+                }
+                assert_eq!(world.live, before, "written in the pause after action {action}: {:?}", world.status);
+                world.tell(&Event::Suspended { paused: false, disabled: false });
+            }
+            world.work(Done::Recorded);
+            world.wait(5);
+            if world.status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Gate) {
+                world.ask(Verb::Approve, world.status.cursor.as_ref().map_or(0, |cursor| cursor.step));
+            }
+        }
+        assert!(world.status.is_at_rest(), "{:?}", world.status);
+        (world.live, world.status.phase, world.passed)
+    };
+    let undisturbed = run(None);
+    for action in 0..28 {
+        assert_eq!(run(Some(action)), undisturbed, "paused at {action}");
     }
 }

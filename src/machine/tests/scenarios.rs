@@ -192,7 +192,8 @@ fn never_ready(then: DeadlineAction) -> Agent {
         let event = match duty(&agent.plan, &agent.status) {
             Duty::Check { .. } => Event::Checked { turn, result: Ok(Bindings::default()) },
             Duty::Capture { .. } => Event::Captured { turn, name: "kept".into() },
-            Duty::Nothing | Duty::Play { .. } | Duty::Await { .. } | Duty::Assert { .. } | Duty::HandBack => Event::Written { turn },
+            Duty::Play { .. } => Event::Written { turn },
+            due @ (Duty::Nothing | Duty::Await { .. } | Duty::Assert { .. } | Duty::HandBack) => panic!("{due:?}"),
         };
         agent.tell(&event);
     }

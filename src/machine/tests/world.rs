@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::machine::{Duty, Event, Offer, Workload, duty, next, runs_object, wake_at};
-use crate::model::{Bindings, Bypass, ObjectKey, Part, Plan, PlanStatus, Request, Stage, Verb, VersionKey};
+use crate::model::{Bindings, Bypass, LateValue, ObjectKey, Part, Plan, PlanStatus, Request, Stage, Verb, VersionKey};
 use crate::plan::digest;
 
 type Live = BTreeMap<ObjectKey, Value>;
@@ -122,24 +122,36 @@ impl World {
         let turn = self.status.turn;
         let event = match duty(&plan, &self.status) {
             Duty::Nothing => return false,
-            Duty::Check { .. } => Event::Checked { turn, result: Ok(Bindings::default()) },
+            Duty::Check { .. } => Event::Checked { turn, result: Ok(self.found(LateValue::StableRevision)) },
             Duty::Capture { .. } => {
                 let name = digest(&self.object.spec);
                 let originals = self.originals().unwrap_or(&self.live).clone();
                 self.kept.insert(name.clone(), (self.object.clone(), originals));
                 Event::Captured { turn, name }
             }
-            Duty::Play { stage, originals } => {
-                self.write(&plan, &stage, originals, done);
-                Event::Written { turn }
-            }
+            Duty::Play { stage, originals } => match self.unbound(&plan, &stage) {
+                Some(LateValue::CanaryRevision) => Event::Bound(self.found(LateValue::CanaryRevision)),
+                Some(late) => unknown(late),
+                None => {
+                    self.write(&plan, &stage, originals, done);
+                    Event::Written { turn }
+                }
+            },
             Duty::Await { keep, originals, .. } => {
-                self.write(&plan, &keep, originals, done);
-                Event::Awaited { turn, unmet: Vec::new() }
+                if let Some(late) = self.unbound(&plan, &keep) {
+                    unknown(late)
+                } else {
+                    self.write(&plan, &keep, originals, done);
+                    Event::Awaited { turn, unmet: Vec::new() }
+                }
             }
             Duty::Assert { keep, originals } => {
-                self.write(&plan, &keep, originals, done);
-                Event::Written { turn }
+                if let Some(late) = self.unbound(&plan, &keep) {
+                    unknown(late)
+                } else {
+                    self.write(&plan, &keep, originals, done);
+                    Event::Kept { turn }
+                }
             }
             Duty::HandBack if done == Done::Half => return true,
             Duty::HandBack => Event::HandedBack { turn },
@@ -152,6 +164,29 @@ impl World {
             }
         }
         true
+    }
+
+    /// What the cluster says when it is asked for a late value.
+    fn found(&self, late: LateValue) -> Bindings {
+        let wants = self.object.spec.bindings.iter().any(|binding| binding.value == late);
+        let revision = wants.then(|| "revision".to_owned());
+        match late {
+            LateValue::StableRevision => Bindings { stable_revision: revision, ..Bindings::default() },
+            LateValue::CanaryRevision => Bindings { canary_revision: revision, ..Bindings::default() },
+            LateValue::Replicas(_) => Bindings::default(),
+        }
+    }
+
+    /// A late value that the stage needs and that is not known.
+    fn unbound(&self, plan: &Plan, stage: &Stage) -> Option<LateValue> {
+        let bindings = &self.status.bindings;
+        let is_unknown = |late: &LateValue| match late {
+            LateValue::StableRevision => bindings.stable_revision.is_none(),
+            LateValue::CanaryRevision => bindings.canary_revision.is_none(),
+            LateValue::Replicas(_) => false,
+        };
+        let needed = plan.spec.bindings.iter().filter(|binding| stage.write.contains(&binding.object)).map(|binding| binding.value);
+        needed.into_iter().find(is_unknown)
     }
 
     /// Does what there is to do, and lets time pass up to the next moment that matters, until only people can help.
@@ -197,6 +232,10 @@ impl World {
 /// The workload that a plan releases.
 pub(super) fn workload(plan: &Plan) -> ObjectKey {
     ObjectKey::new(&plan.spec.workload.kind, &plan.spec.workload.name)
+}
+
+fn unknown(late: LateValue) -> Event {
+    Event::Failed { reason: format!("{late:?} is not known"), permanent: false }
 }
 
 fn value(plan: &Plan, version: &VersionKey, captured: &Live, originals: bool) -> Value {

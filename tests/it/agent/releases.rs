@@ -252,6 +252,31 @@ fn a_paused_rollout_stays_where_it_is() {
 }
 
 #[test]
+fn a_pause_on_the_way_into_a_step_writes_nothing_of_the_stage_that_comes_next() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let split = world.live("VirtualService", "shop")["spec"].clone();
+        world.server.with(|store| store.forbidden.insert("patch virtualservices"));
+        world.approve("shop");
+        world.until_phase("Stalled").await;
+        world.server.with(|store| store.forbidden.clear());
+        world.edit("Rollout", "shop", "kubectl-kruise", |rollout| rollout["spec"]["strategy"]["paused"] = json!(true));
+        world.until_phase("Paused").await;
+        for id in ["a", "b"] {
+            world.request("approve", 2, id);
+            world.until("looked at again", |world| world.status()["handledRequest"] == id).await;
+        }
+        assert_eq!(world.live("VirtualService", "shop")["spec"], split);
+        assert!(world.status()["cursor"]["written"].is_null(), "{:#}", world.status());
+        world.edit("Rollout", "shop", "kubectl-kruise", |rollout| rollout["spec"]["strategy"]["paused"] = json!(null));
+        world.until_gate(2).await;
+    });
+}
+
+#[test]
 fn a_disabled_rollout_restores() {
     scenario(async |world| {
         let plan = shop();
