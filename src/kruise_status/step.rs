@@ -32,8 +32,10 @@ impl Position {
             return Self { index: last, next: -1, state: COMPLETED, finalising: "" };
         };
         let index = match cursor.part {
-            Part::Check | Part::Capture => 1,
-            Part::Stages | Part::EnterFromAbove | Part::Reassert | Part::Gate => i64::from(cursor.step).max(1),
+            // A plan that was rendered again is checked within its step.
+            Part::Check | Part::Capture | Part::Stages | Part::EnterFromAbove | Part::Reassert | Part::Gate => {
+                i64::from(cursor.step).max(1)
+            }
             Part::Finish | Part::Settle => last,
             // The step that was left is not known any more, but stands where it was written.
             Part::Abort | Part::AbortFinish | Part::HandBack => before["currentStepIndex"].as_i64().unwrap_or(last),

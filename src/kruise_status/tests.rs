@@ -41,6 +41,17 @@ fn a_gate_is_a_paused_step_and_its_approval_is_heard() {
 }
 
 #[test]
+fn a_plan_that_was_rendered_again_and_is_held_stays_in_its_step() {
+    let plan = fixture();
+    for part in [Part::Check, Part::Capture] {
+        let shown = published(&plan, &status(part, 2));
+        assert_eq!(shown["status"]["canaryStatus"]["currentStepIndex"], 2);
+        assert_eq!(shown["status"]["canaryStatus"]["nextStepIndex"], -1);
+    }
+    assert_eq!(published(&plan, &status(Part::Check, 0))["status"]["canaryStatus"]["currentStepIndex"], 1);
+}
+
+#[test]
 fn an_approval_of_another_step_or_of_no_gate_is_not_heard() {
     let plan = fixture();
     let old = approved(published(&plan, &status(Part::Gate, 1)));

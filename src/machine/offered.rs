@@ -35,16 +35,18 @@ fn at_rest(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
         take_up(status, offer);
         return;
     };
-    let last = status.last.as_ref().filter(|last| last.release == *release).map(|last| last.outcome);
+    let last = outcome(status, release);
     if status.suspended.disabled {
         // Nothing is taken up: what is offered when the switch goes back is as new as now.
         return;
     }
     match (&offer.workload, last) {
+        // One that was aborted waits for a retry or another release, whatever has become of the workload.
+        (_, Some(Outcome::Aborted)) => take_up(status, offer),
         (Workload::Missing, _) => begin(status, offer, Purpose::Create, now),
         (_, Some(Outcome::Succeeded)) if is_new => begin(status, offer, Purpose::Settle, now),
-        // A finished release does nothing, and one that was aborted waits for a retry or another release.
-        (_, Some(Outcome::Succeeded | Outcome::Aborted)) => take_up(status, offer),
+        // A finished release does nothing.
+        (_, Some(Outcome::Succeeded)) => take_up(status, offer),
         (Workload::AtTarget(bypass), _) => {
             take_up(status, offer);
             if is_our_abort(status, bypass) {
@@ -55,6 +57,11 @@ fn at_rest(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
         }
         (Workload::Elsewhere, Some(Outcome::Superseded) | None) => begin(status, offer, Purpose::Release, now),
     }
+}
+
+/// How a release ended, if it is the last one that ended.
+fn outcome(status: &PlanStatus, release: &str) -> Option<Outcome> {
+    status.last.as_ref().filter(|last| last.release == release).map(|last| last.outcome)
 }
 
 /// Whether the workload is what our own abort made of it: nobody wrote it since. Git went back, and is complete.
@@ -110,12 +117,21 @@ fn before_the_first_write(status: &mut PlanStatus, offer: &Offer, now: Timestamp
     if status.digest.as_ref() == Some(&offer.digest) && fits {
         return;
     }
+    // Only a retry begins what was aborted: it is wanted, in whichever rendering and from whatever there is.
+    let is_retried = offer
+        .release
+        .as_ref()
+        .is_some_and(|release| status.release.as_ref() == Some(release) && outcome(status, release) == Some(Outcome::Aborted));
     ending::rest(status);
     // A refresh at rest that has not been written is still to be written.
     if purpose == Some(Purpose::Settle) {
         status.digest = None;
     }
-    at_rest(status, offer, now);
+    match &offer.workload {
+        Workload::Missing if is_retried => begin(status, offer, Purpose::Create, now),
+        Workload::Elsewhere if is_retried => begin(status, offer, Purpose::Release, now),
+        Workload::Missing | Workload::Elsewhere | Workload::AtTarget(_) => at_rest(status, offer, now),
+    }
 }
 
 fn while_settling(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {

@@ -33,6 +33,7 @@ enum Op {
     Unmet,
     Fail(bool),
     Held,
+    Vanish,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -57,6 +58,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Unmet),
         1 => any::<bool>().prop_map(Op::Fail),
         1 => Just(Op::Held),
+        1 => Just(Op::Vanish),
     ]
 }
 
@@ -147,6 +149,12 @@ fn play(script: &Script, mut check: impl FnMut(&World, &World, &Op)) -> World {
             }
             Op::Unmet => world.tell(&Event::Awaited { turn, unmet: vec!["pods".to_owned()] }),
             Op::Fail(permanent) => world.tell(&Event::Failed { reason: "no".to_owned(), permanent: *permanent }),
+            // In mid-release it is waited for, or made again, which is the writes' own affair.
+            Op::Vanish if world.status.is_at_rest() => {
+                world.live.remove(&key(0));
+                world.offer();
+            }
+            Op::Vanish => {}
             Op::Held => {
                 let hold = Hold { cause: HoldCause::Differs, message: "it differs".to_owned() };
                 world.tell(&Event::Checked { turn, result: Err(hold) });
@@ -217,7 +225,7 @@ proptest! {
     fn while_paused_nothing_is_written_but_what_was_written_already(script in script()) {
         play(&script, |before, after, op| {
             let goes_back = |world: &World| world.status.cursor.as_ref().is_some_and(|cursor| matches!(cursor.part, Part::Abort | Part::AbortFinish));
-            if before.status.suspended.is_paused() && after.status.suspended.is_paused() && !goes_back(before) {
+            if matches!(op, Op::Work(_)) && before.status.suspended.is_paused() && !goes_back(before) {
                 assert_eq!(before.live, after.live, "{op:?} {:?}", before.status);
             }
         });
@@ -228,6 +236,16 @@ proptest! {
         play(&script, |before, after, op| {
             let is_told = |world: &World| world.status.failure.as_ref().is_some_and(|failure| failure.reason.ends_with("is not known"));
             assert!(is_told(before) || !is_told(after), "{op:?} {:?}", after.status);
+        });
+    }
+
+    #[test]
+    fn an_aborted_release_begins_again_only_when_somebody_asks_for_it(script in script()) {
+        play(&script, |before, after, op| {
+            let is_same = before.status.release == after.status.release;
+            if before.status.phase == Phase::Aborted && before.status.is_at_rest() && is_same && !matches!(op, Op::Retry) {
+                assert_eq!(after.status.cursor, None, "{op:?} {:?}", before.status);
+            }
         });
     }
 
@@ -290,7 +308,7 @@ proptest! {
     fn abort_is_reachable_from_everywhere(script in script()) {
         let mut world = play(&script, |_, _, _| {});
         let was_writing_the_target = world.status.cursor.as_ref().is_none_or(|cursor| {
-            cursor.purpose == Purpose::Settle || cursor.ending.as_ref().is_some_and(|ending| ending.outcome == Outcome::Succeeded)
+            matches!(cursor.purpose, Purpose::Create | Purpose::Settle) || cursor.ending.as_ref().is_some_and(|ending| ending.outcome == Outcome::Succeeded)
         });
         if !was_writing_the_target {
             let originals = world.originals().cloned().unwrap_or_else(|| world.live.clone());

@@ -456,6 +456,39 @@ fn a_workload_that_does_not_exist_yet_is_created_as_the_target() {
 }
 
 #[test]
+fn an_aborted_release_is_not_rolled_out_when_its_workload_is_missing() {
+    let mut agent = Agent::gated();
+    agent.ask(Verb::Abort, 0).work();
+    let missing = Offer { workload: Workload::Missing, ..agent.offer() };
+    agent.tell(&Event::Offered(missing.clone()));
+    assert_eq!((duty(&agent.plan, &agent.status), agent.phase()), (Duty::Nothing, Phase::Aborted));
+    // The same release rendered again is no other one.
+    agent.tell(&Event::Offered(Offer {
+        workload: Workload::Missing,
+        ..agent.changed("sha256:again", Some(&missing.release.clone().unwrap()))
+    }));
+    assert_eq!((duty(&agent.plan, &agent.status), agent.phase()), (Duty::Nothing, Phase::Aborted));
+    agent.tell(&Event::Offered(missing.clone()));
+    // Somebody who asks for it gets it.
+    agent.ask(Verb::Retry, 0);
+    agent.tell(&Event::Offered(missing));
+    assert_eq!(duty(&agent.plan, &agent.status), Duty::Check { purpose: Purpose::Create });
+    agent.work();
+    assert_eq!(agent.last().map(|last| last.1), Some(Outcome::Succeeded));
+}
+
+#[test]
+fn a_retry_that_is_held_survives_another_rendering_of_its_plan() {
+    let mut agent = Agent::gated();
+    agent.ask(Verb::Abort, 0).work();
+    agent.ask(Verb::Retry, 0);
+    let release = agent.plan.spec.release.clone();
+    agent.tell(&Event::Offered(agent.changed("sha256:again", release.as_deref())));
+    assert_eq!(duty(&agent.plan, &agent.status), Duty::Check { purpose: Purpose::Release });
+    assert_eq!(agent.status.digest.as_deref(), Some("sha256:again"));
+}
+
+#[test]
 fn a_deletion_restores_and_then_nothing_begins_any_more() {
     for approvals in [0, 1] {
         let mut agent = Agent::gated();

@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::machine::{Duty, Event, Offer, Workload, duty, next, runs_object, wake_at};
-use crate::model::{Bindings, Bypass, LateValue, ObjectKey, Part, Plan, PlanStatus, Request, Stage, Verb, VersionKey};
+use crate::model::{
+    Bindings, Bypass, Hold, HoldCause, LateValue, ObjectKey, Part, Plan, PlanStatus, Purpose, Request, Stage, Verb, VersionKey,
+};
 use crate::plan::digest;
 
 type Live = BTreeMap<ObjectKey, Value>;
@@ -79,12 +81,17 @@ impl World {
     pub(super) fn offer(&mut self) {
         let spec = &self.object.spec;
         let target: Live = spec.target.iter().map(|it| (it.object().clone(), spec.objects[it].clone())).collect();
-        let at_target = self.live.get(&workload(&self.object)) == target.get(&workload(&self.object));
+        let live = self.live.get(&workload(&self.object));
+        let at_target = live == target.get(&workload(&self.object));
         let offer = Offer {
             generation: 1,
             digest: digest(spec),
             release: spec.release.clone(),
-            workload: if at_target { Workload::AtTarget(Bypass { manager: "me".into(), at: None }) } else { Workload::Elsewhere },
+            workload: match live {
+                None => Workload::Missing,
+                Some(_) if at_target => Workload::AtTarget(Bypass { manager: "me".into(), at: None }),
+                Some(_) => Workload::Elsewhere,
+            },
             returns: self
                 .originals()
                 .is_some_and(|originals| originals.get(&workload(&self.object)) == target.get(&workload(&self.object))),
@@ -122,6 +129,10 @@ impl World {
         let turn = self.status.turn;
         let event = match duty(&plan, &self.status) {
             Duty::Nothing => return false,
+            Duty::Check { purpose: Purpose::Release } if !self.live.contains_key(&workload(&plan)) => {
+                let hold = Hold { cause: HoldCause::Differs, message: "it does not exist".to_owned() };
+                Event::Checked { turn, result: Err(hold) }
+            }
             Duty::Check { .. } => Event::Checked { turn, result: Ok(self.found(LateValue::StableRevision)) },
             Duty::Capture { .. } => {
                 let name = digest(&self.object.spec);
@@ -160,6 +171,8 @@ impl World {
             self.tell(&event);
             if matches!(event, Event::HandedBack { .. }) {
                 self.kept.clear();
+                self.offer();
+            } else if matches!(event, Event::Checked { result: Err(_), .. }) {
                 self.offer();
             }
         }
