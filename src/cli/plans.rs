@@ -92,7 +92,10 @@ fn one(
     let originals = before.map(|before| discover::originals(before, rollout).0);
     if selection.is_changed_only {
         let is_same = before.zip(originals.as_ref()).is_some_and(|(before, originals)| {
-            is_same_rollout(catalog, before, rollout) && is_same(&head, originals) && is_served_alike(catalog, before, &head)
+            is_same_rollout(catalog, before, rollout)
+                && is_same(&head, originals)
+                && is_served_alike(catalog, before, &head)
+                && is_free_alike(catalog, before, rollout, &head)
         });
         if is_same {
             return (None, Vec::new());
@@ -147,6 +150,12 @@ fn is_same(now: &Originals, before: &Originals) -> bool {
         && same(now.autoscaler.as_deref(), before.autoscaler.as_deref())
         && now_gateways.len() == before_gateways.len()
         && now_gateways.iter().zip(&before_gateways).all(|(now, before)| same(now.as_deref(), before.as_deref()))
+}
+
+/// Whether no other object stands where the release makes one than before.
+fn is_free_alike(now: &Catalog, before: &Catalog, rollout: &Rollout, originals: &Originals) -> bool {
+    let taken = |catalog| render::taken(rollout, originals, catalog).into_iter().map(|stored| &stored.object);
+    taken(now).eq(taken(before))
 }
 
 fn is_served_alike(now: &Catalog, before: &Catalog, originals: &Originals) -> bool {

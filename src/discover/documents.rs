@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::skip::{self, Layout, Skip};
 use super::understood::Understood;
 use super::wanted::{self, Wanted};
-use super::{Asked, Counts, lists, rollout};
+use super::{Asked, Counts, gateways, lists, rollout};
 use crate::config::Config;
 use crate::files::Files;
 use crate::model::{Finding, Position, Source, Stored};
@@ -124,7 +124,8 @@ fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Docum
     };
     let firsts: Vec<(Record, bool)> = entries.par_iter().with_min_len(64).zip(known).map(first).collect();
     // What the Rollouts of another state name is looked for as well: an object may be older than the Rollout that names it.
-    let mut wanted = before.map(|before| before.wanted.clone()).unwrap_or_default();
+    let wanted = before.map(|before| before.wanted.clone()).unwrap_or_default();
+    let mut wanted = wanted.with_companions(gateways::suffixes(&files));
     let passes = firsts.iter().filter_map(|(record, _)| record.first.as_ref());
     for rollout in passes.flat_map(|pass| &pass.rollouts).filter(|rollout| rollout.is_asked) {
         wanted.extend(&rollout.wanted);

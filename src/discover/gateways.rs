@@ -1,6 +1,6 @@
 //! Scripts for traffic objects: the repository's own, those of the ConfigMap, and those that ship inside the binary.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
@@ -12,6 +12,9 @@ use crate::yaml;
 
 /// The folder of scripts in a repository.
 pub(super) const FOLDER: &str = "lua_configuration";
+
+/// What is appended to the name of the object that another is made beside.
+const SUFFIX: &str = "-canary";
 
 const INGRESS: &str = "trafficrouting_ingress";
 const SCRIPT: &str = "trafficRouting.lua";
@@ -78,6 +81,14 @@ pub(super) fn of_environment(
     let mut all: Vec<_> = gateways.into_iter().collect();
     all.extend(shipped_gateways().iter().cloned());
     all
+}
+
+/// What is appended to the names of objects that a release makes beside others: by us, and by what users declare.
+pub(super) fn suffixes(files: &Files) -> BTreeSet<String> {
+    let is_declaration = |path: &str| path.ends_with(DECLARATION) && path.split('/').any(|part| part == FOLDER);
+    let declarations = files.iter().filter(|(path, _)| is_declaration(path)).filter_map(|(_, bytes)| std::str::from_utf8(bytes).ok());
+    let suffixes = declarations.filter_map(|text| Some(declaration_of(text).ok()?.clone?.suffix));
+    suffixes.chain([SUFFIX.to_owned()]).collect()
 }
 
 fn texts<'a>(files: &'a Files, folder: &str, findings: &mut Vec<Finding>) -> BTreeMap<String, Text<'a>> {

@@ -19,6 +19,8 @@ pub(super) struct Wanted {
     objects: BTreeSet<(String, String)>,
     kinds: BTreeSet<String>,
     workloads: BTreeSet<String>,
+    /// What is appended to names by those who make objects beside those that Rollouts mention.
+    suffixes: BTreeSet<String>,
 }
 
 impl Wanted {
@@ -48,6 +50,12 @@ impl Wanted {
                 }
             }
         }
+    }
+
+    /// Wants the objects that stand where a release makes one: of a wanted name with one of these behind it.
+    pub(super) fn with_companions(mut self, suffixes: BTreeSet<String>) -> Self {
+        self.suffixes.extend(suffixes);
+        self
     }
 
     /// Adds what others want.
@@ -85,7 +93,9 @@ impl Wanted {
             return self.kinds.contains(kind)
                 && (names(text).any(|name| self.workloads.contains(name)) || text.contains("scaleTargetRef: {"));
         }
-        self.kinds.contains(kind) && self.objects.contains(&(kind.to_owned(), name.to_owned()))
+        let is_object = |name: &str| self.objects.contains(&(kind.to_owned(), name.to_owned()));
+        let mut stems = self.suffixes.iter().filter_map(|suffix| name.strip_suffix(suffix.as_str()));
+        self.kinds.contains(kind) && (is_object(name) || stems.any(is_object))
     }
 
     fn object(&mut self, kind: &str, name: String) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::digest;
-use crate::model::Manifest;
+use crate::model::{Catalog, Finding, Manifest, ObjectRef, Originals, Resolution, Rollout, Stored};
 
 /// Appended to the name of the object that a companion stands beside.
 pub(super) const SUFFIX: &str = "-canary";
@@ -23,6 +23,38 @@ const OWNERSHIP: [&str; 9] = [
     "kustomize.toolkit.fluxcd.io/",
     "meta.helm.sh/",
 ];
+
+/// The objects of the user's own that stand where a release makes one of this name.
+pub fn taken<'a>(rollout: &Rollout, originals: &Originals, catalog: &'a Catalog) -> Vec<&'a Stored> {
+    let found = |object: ObjectRef| match catalog.resolve(&object, &rollout.place.path) {
+        Resolution::Missing => None,
+        Resolution::Found(source) => Some(source.as_ref()),
+        Resolution::Ambiguous(sources) => sources.into_iter().next().map(AsRef::as_ref),
+    };
+    names(rollout, originals, catalog).into_iter().filter_map(found).collect()
+}
+
+/// That the name of a companion is taken.
+pub(super) fn name_taken(taken: &Stored) -> Finding {
+    let object = &taken.object;
+    Finding::error("name-taken", format!("{object} stands in the repository, and the release makes an object of this name"))
+        .at(&taken.path, taken.places.at("/metadata/name"))
+        .about(object)
+        .help(format!("rename it, or take it out of the repository: the release makes and removes {} by itself", object.name))
+}
+
+/// What a release makes, by name.
+fn names(rollout: &Rollout, originals: &Originals, catalog: &Catalog) -> Vec<ObjectRef> {
+    let with = |beside: &ObjectRef, suffix: &str| ObjectRef { name: format!("{}{suffix}", beside.name), ..beside.clone() };
+    let mut names: Vec<ObjectRef> = originals.workload.iter().map(|workload| with(&workload.object, SUFFIX)).collect();
+    let Some(routing) = rollout.routing.as_ref().filter(|_| rollout.steps.iter().any(|step| step.traffic.is_split())) else { return names };
+    names.extend(originals.service.iter().filter(|_| !routing.is_subset_mode).map(|service| with(&service.object, SUFFIX)));
+    for (reference, source) in &originals.gateways {
+        let clone = catalog.gateway(reference).and_then(|gateway| gateway.clone.as_ref());
+        names.extend(source.iter().zip(clone).map(|(source, clone)| with(&source.object, &clone.suffix)));
+    }
+    names
+}
 
 /// Metadata of a companion named `name`: of the labels and annotations of `original`, those that no deployment tool owns.
 pub(super) fn metadata(plan: &str, namespace: &str, name: &str, original: Option<&Manifest>) -> Value {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::baseline::Baseline;
-use super::companion;
 use super::keys::Keys;
 use super::paths::Paths;
 use super::plan::Inputs;
 use super::pointers::{put, with_values_of};
 use super::versions::Versions;
 use crate::digest;
-use crate::model::{Catalog, Finding, Manifest, ObjectKey, ObjectRef, Resolution, Rollout, Source, VersionKey};
+use crate::model::{Catalog, Manifest, ObjectKey, ObjectRef, Resolution, Rollout, Source, VersionKey};
 
 /// What the objects of a release add to, one after the other.
 pub(super) struct Draft<'a> {
@@ -109,22 +108,6 @@ impl<'a> Draft<'a> {
         self.note(&before);
         self.note(&head);
         (object, before, head)
-    }
-
-    /// An object of the user's own must not stand where a companion goes.
-    pub(super) fn name_is_free(&self, beside: &ObjectRef, findings: &mut Vec<Finding>) {
-        let taken = ObjectRef { name: format!("{}{}", beside.name, companion::SUFFIX), ..beside.clone() };
-        let at = match self.catalog.resolve(&taken, &self.rollout.place.path) {
-            Resolution::Missing => return,
-            Resolution::Found(source) => source,
-            Resolution::Ambiguous(sources) => sources[0],
-        };
-        findings.push(
-            Finding::error("name-taken", format!("{taken} stands in the repository, and the release makes an object of this name"))
-                .at(&at.path, at.places.at("/metadata/name"))
-                .about(&taken)
-                .help(format!("rename it, or take it out of the repository: the release makes and removes {} by itself", taken.name)),
-        );
     }
 
     /// Other objects of the workload's kind in its namespace, as far as they were read.

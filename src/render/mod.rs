@@ -27,5 +27,6 @@ mod traffic;
 mod versions;
 mod workload;
 
+pub use companion::taken;
 pub use plan::{Inputs, Rendered, plan};
 pub use scripts::Scripts;

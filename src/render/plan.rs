@@ -6,7 +6,7 @@ use super::gateways::{self, At};
 use super::order::{self, State};
 use super::traffic::Routed;
 use super::workload::deployment;
-use super::{Scripts, autoscaler, refusal, service, service_ports, steps};
+use super::{Scripts, autoscaler, companion, refusal, service, service_ports, steps};
 use crate::model::{Catalog, Finding, Originals, Plan, PlanSpec, Reference, Role, Rollout, Severity, Source, Style, VersionKey};
 
 /// All that one plan is rendered from.
@@ -84,7 +84,7 @@ fn render(
     let companions = [inputs.head.service.as_deref(), inputs.head.autoscaler.as_deref()];
     let sources = [Some(workload)].into_iter().chain(companions).flatten().chain(routed.iter().map(|routed| routed.source));
     let mut draft = Draft::new(inputs, baseline, sources);
-    draft.name_is_free(&workload.object, findings);
+    findings.extend(companion::taken(rollout, inputs.head, inputs.catalog).into_iter().map(companion::name_taken));
 
     findings.extend(draft.before(workload).and_then(|before| deployment::changed_selector(workload, before)));
     let stable = draft.original(workload, deployment::PATH);

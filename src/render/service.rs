@@ -61,7 +61,6 @@ pub(super) fn states(draft: &mut Draft<'_>, source: Option<&Source>, workload: &
     }
     if is_pinned {
         check(source, routing, workload.manifest.at(deployment::PATH).unwrap_or(&Value::Null), &rollout.pod_metadata, findings);
-        draft.name_is_free(&source.object, findings);
     }
     let both = changes.then(|| both(draft, source, workload, findings)).flatten();
     let original = draft.original(source, PATH);

@@ -5,12 +5,12 @@ use std::fs;
 use crate::ground::{Ground, Said};
 use crate::tools;
 
-const ROUTING: &str = "      trafficRoutings:
+pub(crate) const ROUTING: &str = "      trafficRoutings:
       - service: shop
         gateway: {httpRouteName: shop}
 ";
 
-fn deployment(name: &str, version: u8) -> String {
+pub(crate) fn deployment(name: &str, version: u8) -> String {
     format!(
         "apiVersion: apps/v1
 kind: Deployment
@@ -29,7 +29,7 @@ spec:
     )
 }
 
-fn rollout(name: &str, steps: &str) -> String {
+pub(crate) fn rollout(name: &str, steps: &str) -> String {
     format!(
         "apiVersion: rollouts.kruise.io/v1beta1
 kind: Rollout
@@ -44,7 +44,7 @@ spec:
     )
 }
 
-fn route(more: &str) -> String {
+pub(crate) fn route(more: &str) -> String {
     format!(
         "apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -58,7 +58,7 @@ spec:
     )
 }
 
-const SERVICE: &str = "apiVersion: v1
+pub(crate) const SERVICE: &str = "apiVersion: v1
 kind: Service
 metadata:
   name: shop

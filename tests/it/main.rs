@@ -12,6 +12,7 @@
 mod agent;
 mod arguments;
 mod bases;
+mod beside;
 mod build;
 mod changed;
 mod coexist;
