@@ -12,7 +12,7 @@ use super::revisions;
 use super::settled;
 use super::trouble::Trouble;
 use super::write::Writes;
-use crate::model::{Bindings, Hold, HoldCause, LateValue, ObjectKey, Plan, PlanStatus, Purpose, VersionKey};
+use crate::model::{Bindings, Hold, HoldCause, LateValue, Plan, PlanStatus, Purpose, VersionKey};
 use crate::patch::{Difference, differences, exact, values_at};
 use crate::plan::rights::{Right, plural, rights};
 
@@ -205,9 +205,7 @@ impl Check<'_> {
 
 /// The workload's version in the target.
 pub(super) fn workload(plan: &Plan) -> Option<&VersionKey> {
-    let is_workload =
-        |key: &ObjectKey| key.name() == plan.spec.workload.name && key.kind().split('.').next() == Some(plan.spec.workload.kind.as_str());
-    plan.spec.target.iter().find(|version| is_workload(version.object()))
+    plan.spec.workload_in(&plan.spec.target)
 }
 
 /// The differences between a live object and a version at the target's paths, as the API server would write the version.

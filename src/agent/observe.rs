@@ -145,7 +145,7 @@ impl Sight<'_> {
             })
             .collect();
         if !services.is_empty() {
-            services.extend(spec.objects.keys().map(VersionKey::object).filter(|object| object.kind() == "Service").map(ObjectKey::name));
+            services.extend(spec.objects.keys().map(VersionKey::object).filter(|object| object.is_service()).map(ObjectKey::name));
         }
         services
     }

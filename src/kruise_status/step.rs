@@ -90,16 +90,14 @@ fn finalising(plan: &Plan, cursor: &Cursor) -> &'static str {
         Part::Check | Part::Capture | Part::Stages | Part::EnterFromAbove | Part::Reassert | Part::Gate | Part::Settle => return "",
     };
     let Some(stage) = usize::try_from(cursor.stage).ok().and_then(|index| stages(plan, cursor).get(index)) else { return "END" };
-    let workload = ObjectKey::new(plan.spec.workload.kind.as_str(), plan.spec.workload.name.as_str());
-    let written = |test: &dyn Fn(&ObjectKey) -> bool| stage.write.iter().any(|version| test(version.object()));
-    let removed = |kind: &str| stage.remove.iter().any(|object| object.kind() == kind);
-    if written(&|object| *object == workload) {
+    let workload = &plan.spec.workload;
+    if plan.spec.workload_in(&stage.write).is_some() {
         "ResumeWorkload"
-    } else if written(&|object| object.kind() == "Service") {
+    } else if stage.write.iter().any(|version| version.object().is_service()) {
         "RestoreStableService"
-    } else if removed("Service") {
+    } else if stage.remove.iter().any(ObjectKey::is_service) {
         "RemoveCanaryService"
-    } else if removed(&plan.spec.workload.kind) {
+    } else if stage.remove.iter().any(|object| object.plain_kind() == workload.kind) {
         "ReleaseWorkloadControl"
     } else {
         to

@@ -140,9 +140,7 @@ fn still_holds(wait: &Await, state: &State) -> bool {
         Await::PodsReady { workload, .. } | Await::Available { workload } | Await::Endpoints { of: Some(workload), .. } => {
             state.contains_key(workload)
         }
-        Await::Endpoints { service, of: None, .. } => {
-            state.keys().any(|object| object.name() == service && object.kind().split('.').next() == Some("Service"))
-        }
+        Await::Endpoints { service, of: None, .. } => state.keys().any(|object| object.name() == service && object.is_service()),
         Await::Condition { object, .. } => state.contains_key(object),
         Await::Gone { object } => !state.contains_key(object),
         Await::Grace(_) => true,
@@ -151,13 +149,8 @@ fn still_holds(wait: &Await, state: &State) -> bool {
 
 /// The whole target in one stage.
 fn settle(spec: &PlanSpec, purpose: Purpose) -> Stage {
-    let workload = spec
-        .target
-        .iter()
-        .map(VersionKey::object)
-        .find(|object| object.name() == spec.workload.name && object.kind().split('.').next() == Some(spec.workload.kind.as_str()));
-    let awaits = match (purpose, workload) {
-        (Purpose::Create, Some(workload)) => vec![Await::Available { workload: workload.clone() }],
+    let awaits = match (purpose, spec.workload_in(&spec.target)) {
+        (Purpose::Create, Some(workload)) => vec![Await::Available { workload: workload.object().clone() }],
         (Purpose::Create | Purpose::Release | Purpose::Refresh | Purpose::Settle, _) => Vec::new(),
     };
     Stage { write: spec.target.clone(), remove: Vec::new(), evict: None, awaits }

@@ -307,6 +307,18 @@ pub enum LateValue {
     Replicas(Replicas),
 }
 
+impl PlanSpec {
+    /// The key of the workload that is released. `None`: the plan has no such object, and is refused when it is read.
+    pub fn workload_key(&self) -> Option<&ObjectKey> {
+        self.objects.keys().map(VersionKey::object).find(|object| object.is(&self.workload))
+    }
+
+    /// The version of the workload that a state names.
+    pub fn workload_in<'a>(&self, state: &'a [VersionKey]) -> Option<&'a VersionKey> {
+        state.iter().find(|version| version.object().is(&self.workload))
+    }
+}
+
 impl ObjectKey {
     /// The key of `name` of a kind; the kind is `Kind.group` where the plan has it in two groups.
     pub fn new(kind: impl Into<String>, name: impl Into<String>) -> Self {
@@ -316,6 +328,22 @@ impl ObjectKey {
     /// `Kind` or `Kind.group`.
     pub fn kind(&self) -> &str {
         &self.kind
+    }
+
+    /// The kind, without a group.
+    pub fn plain_kind(&self) -> &str {
+        self.kind.split_once('.').map_or(self.kind.as_str(), |(kind, _)| kind)
+    }
+
+    /// Whether it is the key of this object, whether or not the plan has the kind in two groups.
+    pub fn is(&self, object: &Reference) -> bool {
+        let group = object.api_version.split_once('/').map_or("", |(group, _)| group);
+        self.name == object.name && (self.kind == object.kind || self.kind.split_once('.') == Some((&object.kind, group)))
+    }
+
+    /// Whether it is the key of a Service of Kubernetes' own, whose key never has a group.
+    pub fn is_service(&self) -> bool {
+        self.kind == "Service"
     }
 
     /// The object's name.

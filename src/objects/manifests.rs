@@ -61,7 +61,7 @@ fn everywhere() -> BTreeSet<Right> {
     let mut rights: BTreeSet<Right> = ["get", "list", "patch", "watch"].map(|verb| right("rollout.dev", "rolloutplans", None, verb)).into();
     rights.insert(right("rollout.dev", "rolloutplans/status", None, "patch"));
     rights.extend(["get", "list", "watch"].map(|verb| right("rollouts.kruise.io", "rollouts", None, verb)));
-    rights.extend(["create", "patch"].map(|verb| right("events.k8s.io", "events", None, verb)));
+    rights.insert(right("events.k8s.io", "events", None, "create"));
     // Whether OpenKruise's own controller runs here.
     for kind in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
         let name = format!("kruise-rollout-{}-webhook-configuration", kind.trim_end_matches("webhookconfigurations"));
@@ -78,7 +78,7 @@ fn lease_rights() -> BTreeSet<Right> {
         name: name.map(str::to_owned),
         verb,
     };
-    let mut rights: BTreeSet<Right> = ["get", "patch", "update"].map(|verb| right(Some(NAME), verb)).into();
+    let mut rights: BTreeSet<Right> = ["get", "update"].map(|verb| right(Some(NAME), verb)).into();
     rights.insert(right(None, "create"));
     rights
 }

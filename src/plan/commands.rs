@@ -89,7 +89,7 @@ fn second_workload(plan: &Plan) -> String {
     let baseline = plan.spec.baseline.iter().map(VersionKey::object).collect::<Vec<_>>();
     let mut objects = plan.spec.objects.keys().map(VersionKey::object);
     objects
-        .find(|object| object.kind().split('.').next() == Some(&workload.kind) && !baseline.contains(object))
+        .find(|object| object.plain_kind() == workload.kind && !baseline.contains(object))
         .map_or_else(|| workload.name.clone(), |object| object.name().to_owned())
 }
 
@@ -165,7 +165,7 @@ fn waiting(plan: &Plan, wait: &Await) -> String {
 fn resource(plan: &Plan, object: &ObjectKey) -> String {
     let manifest = plan.spec.objects.iter().find(|(version, _)| version.object() == object).map(|(_, value)| value);
     let api_version = manifest.and_then(|manifest| manifest["apiVersion"].as_str()).unwrap_or_default();
-    let kind = object.kind().split('.').next().unwrap_or_default();
+    let kind = object.plain_kind();
     quoted(&typed(api_version, kind, object.name()))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::model::{Await, ObjectKey, Plan, PlanSpec, Stage};
+use crate::model::{Await, LateValue, ObjectKey, Plan, PlanSpec, Stage};
 
 /// One permission in the plan's namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,14 +35,11 @@ pub fn rights(plan: &Plan) -> BTreeSet<Right> {
             rights.add(&group, &resource, Some(object.object.name()), &["delete"]);
         }
     }
-    for stage in all_stages(spec) {
-        if stage.evict.is_some() {
-            rights.add("", "pods", None, &["get", "list", "watch"]);
-            rights.add("", "pods/eviction", None, &["create"]);
-        }
-        for wait in &stage.awaits {
-            rights.of_await(spec, wait);
-        }
+    for wait in all_stages(spec).flat_map(|stage| &stage.awaits) {
+        rights.of_await(spec, wait);
+    }
+    if let Some(workload) = spec.workload_key().filter(|_| spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision)) {
+        rights.of_revisions(spec, workload);
     }
     rights.of_bookkeeping(plan);
     rights.0
@@ -77,26 +74,39 @@ impl Rights {
     fn of_await(&mut self, spec: &PlanSpec, wait: &Await) {
         match wait {
             Await::PodsReady { workload, .. } | Await::Available { workload } => {
-                if let Some((group, resource)) = resource_of(spec, workload) {
-                    self.add(&group, &resource, None, &["list", "watch"]);
-                    if resource == "deployments" {
-                        self.add("apps", "replicasets", None, &["get", "list", "watch"]);
-                    }
-                }
-                self.add("", "pods", None, &["get", "list", "watch"]);
+                self.of_changes(spec, workload);
+                self.of_revisions(spec, workload);
             }
             Await::Endpoints { of, .. } => {
                 self.add("discovery.k8s.io", "endpointslices", None, &["list", "watch"]);
-                if of.is_some() {
-                    self.add("", "pods", None, &["get", "list", "watch"]);
+                if let Some(workload) = of {
+                    self.add("", "pods", None, &["list"]);
+                    self.of_revisions(spec, workload);
                 }
             }
-            Await::Condition { object, .. } | Await::Gone { object } => {
-                if let Some((group, resource)) = resource_of(spec, object) {
-                    self.add(&group, &resource, None, &["list", "watch"]);
+            Await::Gone { object } => {
+                self.of_changes(spec, object);
+                if has_pods(spec, object) {
+                    self.add("", "pods", None, &["list"]);
+                    self.of_revisions(spec, object);
                 }
             }
+            Await::Condition { object, .. } => self.of_changes(spec, object),
             Await::Grace(_) => {}
+        }
+    }
+
+    /// To be told when an object changes.
+    fn of_changes(&mut self, spec: &PlanSpec, object: &ObjectKey) {
+        if let Some((group, resource)) = resource_of(spec, object) {
+            self.add(&group, &resource, None, &["list", "watch"]);
+        }
+    }
+
+    /// To find the pods of one revision of a workload: a Deployment keeps its revisions elsewhere.
+    fn of_revisions(&mut self, spec: &PlanSpec, workload: &ObjectKey) {
+        if resource_of(spec, workload).is_some_and(|(_, resource)| resource == "deployments") {
+            self.add("apps", "replicasets", None, &["list", "watch"]);
         }
     }
 
@@ -106,16 +116,21 @@ impl Rights {
         self.add(group, "rolloutplans", Some(&plan.name), &["get", "patch"]);
         self.add(group, "rolloutplans/status", Some(&plan.name), &["patch"]);
         let (rollouts, name) = (group_of(&plan.spec.rollout.api_version), Some(plan.spec.rollout.name.as_str()));
-        self.add(rollouts, "rollouts", name, &["get", "patch"]);
+        self.add(rollouts, "rollouts", name, &["get"]);
         self.add(rollouts, "rollouts/status", name, &["patch"]);
         self.add("apps", "controllerrevisions", None, &["create", "delete", "get", "list"]);
-        self.add("events.k8s.io", "events", None, &["create", "patch"]);
+        self.add("events.k8s.io", "events", None, &["create"]);
     }
 }
 
 fn all_stages(spec: &PlanSpec) -> impl Iterator<Item = &Stage> {
     let steps = spec.steps.iter().flat_map(|step| step.stages.iter().chain(&step.enter_from_above));
     steps.chain(&spec.finish).chain(&spec.abort).chain(&spec.abort_finish)
+}
+
+/// Whether pods are made of an object.
+fn has_pods(spec: &PlanSpec, object: &ObjectKey) -> bool {
+    spec.objects.iter().any(|(version, manifest)| version.object() == object && manifest.pointer("/spec/template").is_some())
 }
 
 /// The group and the plural of an object, as its versions in the plan say.

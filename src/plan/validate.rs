@@ -84,10 +84,8 @@ impl Check<'_> {
                 self.say(&place, format!("the object is in the namespace {other}, the plan in \"{namespace}\""));
             }
         }
-        let workload = ObjectKey::new(&spec.workload.kind, &spec.workload.name);
-        let grouped = spec.workload.api_version.split_once('/').map(|(group, _)| format!("{}.{group}", spec.workload.kind));
-        let grouped = grouped.map(|kind| ObjectKey::new(kind, &spec.workload.name));
-        if !self.objects.contains(&workload) && grouped.is_none_or(|grouped| !self.objects.contains(&grouped)) {
+        if spec.workload_key().is_none() {
+            let workload = ObjectKey::new(&spec.workload.kind, &spec.workload.name);
             self.say("spec.workload", format!("`{workload}` is not among `spec.objects`"));
         }
     }

@@ -73,7 +73,7 @@ impl Agent {
                 (ready < *at_least).then(|| format!("{ready} of {at_least} stand behind Service/{service}"))
             }
             Await::Endpoints { service, at_least, of: None } => {
-                let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.kind().split('.').next() == Some("Service");
+                let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.is_service();
                 let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
                 let ready: u32 = object.map(|object| cluster.behind(object).iter().map(|(_, pods)| pods.ready).sum()).unwrap_or_default();
                 (ready < *at_least).then(|| format!("Service/{service} has {ready} of {at_least} ready endpoints"))

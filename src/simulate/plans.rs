@@ -10,10 +10,7 @@ use crate::patch::{self, PathValues, Unbound};
 
 /// The workload that is released.
 pub(super) fn workload(plan: &Plan) -> Option<ObjectKey> {
-    let spec = &plan.spec;
-    let is_it =
-        |object: &&ObjectKey| object.name() == spec.workload.name && object.kind().split('.').next() == Some(spec.workload.kind.as_str());
-    spec.objects.keys().map(VersionKey::object).find(is_it).cloned()
+    plan.spec.workload_key().cloned()
 }
 
 /// The second workload, where the style has one.

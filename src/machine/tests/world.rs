@@ -244,7 +244,7 @@ impl World {
 
 /// The workload that a plan releases.
 pub(super) fn workload(plan: &Plan) -> ObjectKey {
-    ObjectKey::new(&plan.spec.workload.kind, &plan.spec.workload.name)
+    plan.spec.workload_key().expect("a plan has its workload").clone()
 }
 
 fn unknown(late: LateValue) -> Event {

@@ -13,6 +13,7 @@ mod controllers;
 mod errors;
 mod kept;
 mod releases;
+mod rights;
 mod server;
 mod store;
 mod world;

@@ -72,6 +72,7 @@ impl Server {
         let is_partial =
             parts.headers.get("accept").is_some_and(|accept| accept.to_str().unwrap_or_default().contains("PartialObjectMetadata"));
         if query.contains("watch=true") || query.contains("watch=1") {
+            self.with(|store| store.requests.push(super::store::Request { method: "WATCH".into(), path: path.clone(), is_dry_run: false }));
             return self.watch(&path, &query, is_partial);
         }
         let answer = self.with(|store| answer(store, parts.method.as_str(), &path, &query, &body, is_partial));
