@@ -1,11 +1,12 @@
 //! One case file as values, and the `obj` of each of its steps, made as OpenKruise's own test makes it.
 //!
-//! One difference: a Rollout that says `disableGenerateCanaryService` is run with one Service for both versions.
+//! Two differences: a Rollout that says `disableGenerateCanaryService` is run with one Service for both versions, and the script
+//! is told the original's namespace, where it says one.
 
 use serde_json::{Map, Value};
 
 use crate::model::{HeaderModifier, Match, Traffic, Weight};
-use crate::render::script_input::{ingress_input, script_input};
+use crate::render::script_input::{ingress_input, insert_namespace, script_input};
 use crate::yaml;
 
 /// A case file.
@@ -75,6 +76,9 @@ impl Case {
             return ingress_input(self.original.pointer("/metadata/annotations"), &run.traffic, modifier, &run.canary_service);
         }
         let mut input = script_input(&self.original, &run.traffic, modifier, &run.stable_service, &run.canary_service);
+        if let Some(namespace) = self.original.pointer("/metadata/namespace").and_then(Value::as_str) {
+            insert_namespace(&mut input, namespace);
+        }
         if let (Some(metadata), Some(input)) = (&run.pod_metadata, input.as_object_mut()) {
             input.insert("patchPodMetadata".into(), metadata.clone());
         }

@@ -132,7 +132,9 @@ fn named(element: &Node<'_>, key: &str, longest: usize, is_keyed: bool, findings
             }
         };
         let Some(header) = header(&node, longest, findings) else { continue };
-        if is_keyed && read.iter().any(|earlier| earlier.name == header.name) {
+        // The names of headers are the same in small and capital letters.
+        let is_same = |name: &str| name == header.name || (key == "headers" && name.eq_ignore_ascii_case(&header.name));
+        if is_keyed && read.iter().any(|earlier| is_same(&earlier.name)) {
             findings.push(twice(&node, key, &header.name));
         }
         read.push(NamedMatch { kind, name: header.name, value: header.value });

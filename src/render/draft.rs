@@ -11,7 +11,7 @@ use super::plan::Inputs;
 use super::pointers::{put, with_values_of};
 use super::versions::Versions;
 use crate::digest;
-use crate::model::{Catalog, Manifest, ObjectKey, ObjectRef, Resolution, Rollout, Source, VersionKey};
+use crate::model::{Catalog, Manifest, ObjectKey, ObjectRef, Place, Resolution, Rollout, Source, VersionKey};
 
 /// What the objects of a release add to, one after the other.
 pub(super) struct Draft<'a> {
@@ -76,6 +76,16 @@ impl<'a> Draft<'a> {
     /// The object as it was before the release; absent where it is as the head has it.
     pub(super) fn before(&self, source: &Source) -> Option<&'a Value> {
         self.baseline.get(&source.object)
+    }
+
+    /// Where the Rollout says something.
+    pub(super) fn place_in_rollout(&self, pointer: &str) -> Place {
+        let (reference, place) = (&self.rollout.reference, &self.rollout.place);
+        let object = ObjectRef::new(&reference.api_version, &reference.kind, &self.rollout.namespace, &reference.name);
+        match self.catalog.resolve(&object, &place.path) {
+            Resolution::Found(source) => Place { path: source.path.clone(), position: source.places.at(pointer) },
+            Resolution::Missing | Resolution::Ambiguous(_) => place.clone(),
+        }
     }
 
     /// Adds something that was read to what the plan was made from.

@@ -4,9 +4,9 @@ use super::draft::Draft;
 use super::order::Slot;
 use super::plan::Inputs;
 use super::traffic::{self, Names, Routed};
-use super::{Scripts, result, service};
+use super::{Scripts, clone, result, service};
 use crate::digest;
-use crate::model::{Finding, ObjectKey, Role, Routing, ScriptUse, VersionKey};
+use crate::model::{Finding, ObjectKey, Role, Rollout, Routing, ScriptUse, VersionKey};
 
 /// The versions of one gateway object over a release; absent where the object does not exist.
 pub(super) struct GatewayStates {
@@ -51,6 +51,17 @@ pub(super) fn routed<'a>(inputs: &Inputs<'a>, findings: &mut Vec<Finding>) -> Ve
         }
     }
     routed
+}
+
+/// What to say where all that the Rollout names are definitions: they say which pods a version has, and send no request there.
+pub(super) fn routeless(rollout: &Rollout, routed: &[Routed<'_>]) -> Option<Finding> {
+    let first = routed.first().filter(|_| routed.iter().all(|routed| routed.gateway.role == Role::Definition))?;
+    let number = 1 + rollout.steps.iter().position(|step| step.traffic.is_split())?;
+    let object = &first.source.object;
+    let message = format!("step {number} has traffic, and {object} sends no request anywhere: it only says which pods a version has");
+    let place = &first.reference.place;
+    let finding = Finding::error("traffic-without-routing", message).at(&place.path, place.position).about(object);
+    Some(finding.help("name the object that routes to the Service as well, such as a VirtualService, or leave the traffic out"))
 }
 
 /// The states of all gateway objects, in the order of the references.
@@ -107,7 +118,7 @@ fn state(draft: &mut Draft<'_>, routed: &Routed<'_>, routing: &Routing, scripts:
     if let Some(clone) = &routed.gateway.clone {
         let manifest = &routed.source.manifest;
         draft.note(&head);
-        let object = draft.key(manifest, &traffic::clone_name(clone, manifest.name()));
+        let object = draft.key(manifest, &clone::name(clone, manifest.name()));
         if rewritten.iter().any(Option::is_some) {
             draft.paths.add(&object, "");
         }

@@ -5,6 +5,7 @@
 mod autoscaler;
 mod baseline;
 mod capability;
+mod clone;
 mod companion;
 mod digests;
 mod draft;
@@ -13,6 +14,7 @@ mod keys;
 mod order;
 mod paths;
 mod plan;
+mod pod_labels;
 mod pointers;
 mod refusal;
 mod result;
@@ -24,6 +26,7 @@ mod service;
 mod service_ports;
 mod steps;
 mod traffic;
+mod unmoved;
 mod versions;
 mod workload;
 

@@ -6,7 +6,7 @@ use super::gateways::{self, At};
 use super::order::{self, State};
 use super::traffic::Routed;
 use super::workload::deployment;
-use super::{Scripts, autoscaler, companion, refusal, service, service_ports, steps};
+use super::{Scripts, autoscaler, companion, pod_labels, refusal, service, service_ports, steps};
 use crate::model::{Catalog, Finding, Originals, Plan, PlanSpec, Reference, Role, Rollout, Severity, Source, Style, VersionKey};
 
 /// All that one plan is rendered from.
@@ -54,6 +54,9 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Rendered, Vec<Finding>> {
     if lacks_what_routes(inputs) {
         return Err(findings);
     }
+    if routed.len() == inputs.head.gateways.len() {
+        findings.extend(gateways::routeless(inputs.rollout, &routed));
+    }
     let rendered = render(inputs, workload, &routed, (baseline, is_at_once), &mut findings);
     let is_refused = findings.iter().any(|finding| finding.severity == Severity::Error);
     match rendered {
@@ -87,6 +90,7 @@ fn render(
     findings.extend(companion::taken(rollout, inputs.head, inputs.catalog).into_iter().map(companion::name_taken));
 
     findings.extend(draft.before(workload).and_then(|before| deployment::changed_selector(workload, before)));
+    findings.extend(pod_labels::check(&draft, workload));
     let stable = draft.original(workload, deployment::PATH);
     let release = baseline::release_digest(draft.before(workload), workload.manifest.value());
     if is_at_once {
@@ -94,6 +98,7 @@ fn render(
     } else if release.is_some() {
         findings.extend(deployment::takeover(workload, rollout.steps.last().map(|step| step.replicas), total));
         findings.extend(inputs.head.service.iter().flat_map(|service| service_ports::moved(&draft, service, workload)));
+        findings.extend(inputs.head.service.iter().flat_map(|service| service_ports::lost(&draft, service, workload)));
     }
     let routing = rollout.routing.as_ref();
     let service = service::states(&mut draft, inputs.head.service.as_deref(), workload, findings);

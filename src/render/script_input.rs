@@ -60,6 +60,14 @@ pub fn insert_pod_metadata(input: &mut Value, metadata: &PodMetadata) {
     }
 }
 
+/// Adds the namespace of the release, for scripts that tell a Service of the same name in another namespace apart. OpenKruise does
+/// not say it: scripts cannot count on it.
+pub fn insert_namespace(input: &mut Value, namespace: &str) {
+    if let Some(input) = input.as_object_mut() {
+        input.insert("namespace".into(), namespace.into());
+    }
+}
+
 /// Returns `obj` for the script of an Ingress dialect, which knows annotations alone and reads the weight as a text.
 pub fn ingress_input(
     annotations: Option<&Value>,

@@ -1,4 +1,5 @@
-//! A Service's port that leads elsewhere after the change, where old pods do not listen.
+//! A Service's port that leads where old pods do not listen, because it leads elsewhere after the change, or new pods do not,
+//! because they name their ports differently.
 //!
 //! Only a Service's selector is part of a release: the rest is written by whoever applies the repository, for old pods too.
 
@@ -7,6 +8,9 @@ use serde_json::Value;
 use super::draft::Draft;
 use super::workload::deployment;
 use crate::model::{Finding, Source};
+
+/// The code of a port that new pods do not have.
+const LOST: &str = "service-port-lost";
 
 /// Returns a finding for each port that leads the old pods' requests to where they do not say that they listen.
 pub(super) fn moved(draft: &Draft<'_>, service: &Source, workload: &Source) -> Vec<Finding> {
@@ -35,6 +39,30 @@ pub(super) fn moved(draft: &Draft<'_>, service: &Source, workload: &Source) -> V
     moved.collect()
 }
 
+/// Returns a finding for each port that leads the new pods' requests to where only the old pods say that they listen.
+pub(super) fn lost(draft: &Draft<'_>, service: &Source, workload: &Source) -> Vec<Finding> {
+    let Some(old) = draft.before(workload).and_then(|before| before.pointer(deployment::PATH)) else { return Vec::new() };
+    let Some(new) = workload.manifest.at(deployment::PATH) else { return Vec::new() };
+    let lost = ports(service.manifest.value()).iter().enumerate().filter_map(|(index, port)| {
+        let to = target(port)?;
+        // Sidecars that a cluster adds listen too, for old pods as for new ones.
+        if !listens(old, to) || listens(new, to) {
+            return None;
+        }
+        let message = format!(
+            "Service `{}` leads port {} to {}, and the new pods do not name such a port any more",
+            service.manifest.name(),
+            port["port"],
+            plain(to)
+        );
+        // A number needs no name to be listened at.
+        let finding = if to.is_string() { Finding::error(LOST, message) } else { Finding::warning(LOST, message) };
+        let finding = finding.at(&service.path, service.places.at(&format!("/spec/ports/{index}"))).about(&service.object);
+        Some(finding.help("name the port in the pod template as before: a name there can lead to another number"))
+    });
+    lost.collect()
+}
+
 fn ports(service: &Value) -> &[Value] {
     service.pointer("/spec/ports").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
@@ -51,8 +79,8 @@ fn target(port: &Value) -> Option<&Value> {
 
 /// Whether the pods name a port of this number or name.
 fn listens(template: &Value, target: &Value) -> bool {
-    let containers = template.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten();
-    let mut ports = containers.flat_map(|container| container.get("ports").and_then(Value::as_array).into_iter().flatten());
+    let lists = ["/spec/containers", "/spec/initContainers"].into_iter().filter_map(|list| template.pointer(list)?.as_array());
+    let mut ports = lists.flatten().flat_map(|container| container.get("ports").and_then(Value::as_array).into_iter().flatten());
     ports.any(|port| port.get("containerPort") == Some(target) || port.get("name") == Some(target))
 }
 

@@ -2,13 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::companion;
-use super::pointers::{matching, put};
 use super::script_answer::{with_answer, with_ingress_answer};
-use super::script_input::{ingress_input, insert_pod_metadata, script_input, set_step};
-use super::{Scripts, capability, result};
+use super::script_input::{ingress_input, insert_namespace, insert_pod_metadata, script_input, set_step};
+use super::{Scripts, capability, clone, result, unmoved};
 use crate::lua::{Script, beyond_lua51};
-use crate::model::{Finding, Gateway, GatewayClone, GatewayRef, Manifest, PodMetadata, Position, Role, ScriptOrigin, Source, Step, Weight};
+use crate::model::{Finding, Gateway, GatewayRef, PodMetadata, Position, Role, ScriptOrigin, Source, Step, Weight};
 
 /// A traffic object of a release.
 pub(super) struct Routed<'a> {
@@ -64,8 +62,15 @@ pub(super) fn states(
             warning.about(&routed.source.object).help("write it in Lua 5.1, so that OpenKruise runs it too")
         }));
     }
+    let copy;
     let starting_point = match &routed.gateway.clone {
-        Some(clone) => &clone_of(clone, &routed.source.manifest, names),
+        Some(_) if !steps.iter().any(|step| step.traffic.is_split()) => return vec![None; steps.len()],
+        Some(clone) => {
+            let object = (routed.reference, &routed.source.object);
+            let Some(made) = clone::of(clone, object, &routed.source.manifest, names, findings) else { return vec![None; steps.len()] };
+            copy = made;
+            &copy
+        }
         None => original,
     };
     let mut input = None;
@@ -84,10 +89,10 @@ pub(super) fn states(
                     result::problems(routed.gateway, starting_point, &rewritten).into_iter().map(Problem::of_the_script).collect();
                 let asks_for_change = step.traffic.weight.is_some_and(|weight| weight.percent() > 0) || !step.traffic.matches.is_empty();
                 if asks_for_change && rewritten == *starting_point && routed.gateway.role == Role::Route {
-                    problems.push(Problem {
-                        message: format!("the script changes nothing: no rule leads to Service `{}`", names.stable),
-                        help: format!("name the Service that {} leads to in `trafficRoutings[].service`", routed.source.object),
-                    });
+                    let probed =
+                        unmoved::probe(step).and_then(|probe| rewrite(&script, routed, starting_point, names, &probe, &mut input).ok());
+                    let leads = probed.is_some_and(|probed| probed != *starting_point);
+                    problems.push(unmoved::problem(&routed.gateway.script.origin, routed.source, names.stable, leads));
                 }
                 if !routed.gateway.paths.is_empty() && routed.gateway.clone.is_none() {
                     let strays = result::outside(&routed.gateway.paths, starting_point, &rewritten);
@@ -138,9 +143,11 @@ fn indifferent(steps: &[Step], states: &[Option<Value>]) -> Option<([usize; 2], 
 
 /// What is wrong with what a script gave.
 #[derive(PartialEq)]
-struct Problem {
-    message: String,
-    help: String,
+pub(super) struct Problem {
+    /// What.
+    pub(super) message: String,
+    /// The way out.
+    pub(super) help: String,
 }
 
 impl Problem {
@@ -161,11 +168,6 @@ fn named(numbers: &[usize]) -> String {
     }
 }
 
-/// The clone's name, where the gateway has one.
-pub(super) fn clone_name(clone: &GatewayClone, original: &str) -> String {
-    format!("{original}{}", clone.suffix)
-}
-
 /// The object in a step. `input` is what the script saw in the step before.
 fn rewrite(
     script: &Script,
@@ -183,6 +185,7 @@ fn rewrite(
     }
     let input = input.get_or_insert_with(|| {
         let mut input = script_input(original, &step.traffic, modifier, names.stable, names.canary);
+        insert_namespace(&mut input, names.namespace);
         insert_pod_metadata(&mut input, names.pod_metadata);
         input
     });
@@ -231,45 +234,5 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "a map",
-    }
-}
-
-/// The second object before the script: what leads to the stable Service, leading to the canary Service.
-fn clone_of(clone: &GatewayClone, original: &Manifest, names: &Names<'_>) -> Value {
-    let name = clone_name(clone, original.name());
-    let mut metadata = companion::metadata(names.plan, names.namespace, &name, Some(original));
-    for key in &clone.dropped_annotations {
-        put(&mut metadata, &format!("/annotations/{}", super::pointers::escape(key)), None);
-    }
-    let mut copy = json!({"apiVersion": original.api_version(), "kind": original.kind(), "metadata": metadata});
-    for field in &clone.fields {
-        let pointer = format!("/spec/{field}");
-        if let Some(value) = original.at(&pointer) {
-            put(&mut copy, &pointer, Some(value.clone()));
-        }
-    }
-    for pattern in &clone.service_names {
-        let tokens: Vec<&str> = pattern.split('/').skip(1).collect();
-        retain(&mut copy, &tokens, names.stable);
-        let hits: Vec<String> = matching(&copy, pattern).into_iter().map(|(pointer, _)| pointer).collect();
-        for pointer in hits {
-            if let Some(name) = copy.pointer_mut(&pointer) {
-                *name = names.canary.into();
-            }
-        }
-    }
-    copy
-}
-
-/// Drops the list elements on the way that do not lead to `service`; says whether anything is left.
-fn retain(value: &mut Value, tokens: &[&str], service: &str) -> bool {
-    let Some((token, rest)) = tokens.split_first() else { return value == service };
-    match (*token, value) {
-        ("*", Value::Array(list)) => {
-            list.retain_mut(|element| retain(element, rest, service));
-            !list.is_empty()
-        }
-        (token, Value::Object(map)) => map.get_mut(token).is_some_and(|member| retain(member, rest, service)),
-        _ => false,
     }
 }

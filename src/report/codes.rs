@@ -260,12 +260,16 @@ pub const CODES: &[(&str, &str)] = &[
     ("script-fails", "A script stopped with an error.\n\nThe message has the script's line. `rollout test` runs the cases of a script."),
     (
         "script-result",
-        "A script returned an object that cannot be right.\n\nThe object must stay the same object, weights must sum up as declared, no rule of yours may get lost, and something must change when the step says so.",
+        "A script returned an object that cannot be right.\n\nThe object must stay the same object, weights must sum up as declared, no rule of yours may get lost, and something must change when the step says so. Nothing changes where no rule of the object leads to the Service that the Rollout names, in its namespace, and where a step's matches and the rules never hold together.",
     ),
     ("script-unreadable", "A script is no text.\n\nScripts are UTF-8."),
     (
         "service-missing",
         "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",
+    ),
+    (
+        "service-port-lost",
+        "A port of the Service leads to a port that the old pods name, and the new ones do not.\n\nA name that no container has leads nowhere: nobody answers at that port of the new version, in a step as after the release. Keep the name in the pod template; it can lead to another number. A number may be listened at without saying so: then this is a warning that can be passed over.",
     ),
     (
         "service-port-moves",
@@ -334,7 +338,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "traffic-without-routing",
-        "A step splits traffic, but nobody routes it.\n\nWrite `trafficRoutings`, or take traffic and matches out of the steps.",
+        "A step splits traffic, but nobody routes it.\n\nWrite `trafficRoutings`, or take traffic and matches out of the steps. A DestinationRule alone routes nothing: it only says which pods a version has. Name the VirtualService that sends requests to its subsets as well.",
     ),
     (
         "unreadable",
@@ -367,6 +371,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "workload-selector-changes",
         "The selector of a Deployment changes, and no cluster takes that.\n\nA Deployment's `spec.selector` can never change, and a pod template has to keep the labels that it names. Keep both, or write a Deployment of another name.",
+    ),
+    (
+        "workload-selects-no-pods",
+        "The pods of a Deployment have other labels than its own selector asks for, and no cluster takes that.\n\nThe second Deployment of a release has the selector of the first. `patchPodTemplateMetadata` may add labels to its pods, such as those of a subset, and may not change one that the selector names.",
     ),
     ("workload-shared", "Two Rollouts release the same workload.\n\nEach would undo what the other does. Keep one."),
     (

@@ -37,5 +37,6 @@ mod recording;
 mod render;
 mod scripts;
 mod selectors;
+mod told;
 mod tools;
 mod yaml_properties;

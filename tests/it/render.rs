@@ -136,6 +136,15 @@ pub(crate) fn rollout(steps: Vec<Step>, gateways: Vec<GatewayRef>, grace_seconds
     }
 }
 
+/// Of the references those that go together: an Ingress needs the second Service, and a definition something that routes.
+pub(crate) fn routing(mut chosen: Vec<GatewayRef>, is_subset_mode: bool) -> Vec<GatewayRef> {
+    chosen.retain(|reference| !is_subset_mode || reference.kind != "Ingress");
+    if chosen.iter().all(|reference| reference.kind == "Subsets") {
+        chosen.extend(references().into_iter().take(1));
+    }
+    chosen
+}
+
 pub(crate) fn step(replicas: Replicas, weight: Option<u8>, is_matching: bool, pause: Pause) -> Step {
     let header = NamedMatch { kind: MatchKind::Exact, name: "version".into(), value: "canary".into() };
     let matches = if is_matching { vec![Match { headers: vec![header], ..Match::default() }] } else { Vec::new() };
@@ -172,7 +181,7 @@ proptest! {
         is_subset_mode in any::<bool>(),
         is_autoscaled in any::<bool>(),
     ) {
-        let plan = rendered(&rollout(steps, chosen, grace, is_subset_mode), is_autoscaled);
+        let plan = rendered(&rollout(steps, routing(chosen, is_subset_mode), grace, is_subset_mode), is_autoscaled);
         prop_assert_eq!(plan::validate(&plan), Vec::<String>::new());
         prop_assert_eq!(plan::states::check_ways(&plan), Vec::<String>::new());
         let text = plan::to_text(&plan);
@@ -284,12 +293,16 @@ fn a_port_that_moves_away_from_the_old_pods_is_told_of() {
     assert_eq!(case(json!(8080), json!("http")), ["service-port-moves"]);
     assert_eq!(case(json!(null), json!(80)), Vec::<&str>::new());
     assert_eq!(case(json!("http"), json!("http")), Vec::<&str>::new());
-    let mut old = port("shop:1", json!(8080));
-    let mut workload = old.workload.expect("a workload").manifest.value().clone();
-    workload["spec"]["template"]["spec"]["containers"][0]["ports"] = json!([{"name": "http", "containerPort": 9090}]);
-    old.workload = Some(source(workload));
+    let listening = |mut objects: Originals| {
+        let mut workload = objects.workload.expect("a workload").manifest.value().clone();
+        workload["spec"]["template"]["spec"]["containers"][0]["ports"] = json!([{"name": "http", "containerPort": 9090}]);
+        objects.workload = Some(source(workload));
+        objects
+    };
     for target in [json!(9090), json!("http")] {
-        assert_eq!(codes(&old, &port("shop:2", target)).1, Vec::<&str>::new(), "the old pods listen there");
+        let (old, new) = (listening(port("shop:1", json!(8080))), port("shop:2", target));
+        assert_eq!(codes(&old, &listening(new.clone())).1, Vec::<&str>::new(), "the old pods listen there");
+        assert_eq!(codes(&old, &new).1, ["service-port-lost"], "only the old pods do");
     }
     let preview = codes(&port("shop:1", json!(8080)), &port("shop:1", json!(9090)));
     assert_eq!(preview.1, Vec::<&str>::new(), "no release");
@@ -361,7 +374,7 @@ fn a_script_that_changes_nothing_is_an_error_with_the_place_of_the_reference() {
     let findings = render::plan(&inputs).expect_err("no plan");
     let said: Vec<_> = findings.iter().map(|finding| (finding.code, finding.message.as_str(), finding.help.as_deref())).collect();
     let message = "steps 1, 2 and 3: the script changes nothing: no rule leads to Service `shop` (script `example.io/Route`)";
-    let help = "name the Service that Route prod/shop leads to in `trafficRoutings[].service`";
+    let help = "name the Service that Route prod/shop leads to in `trafficRoutings[].service`; a rule with weight 0 leads nowhere";
     assert_eq!(said, [("script-result", message, Some(help))]);
     assert_eq!(findings[0].place, Some(place()));
 }

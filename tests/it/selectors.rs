@@ -11,7 +11,7 @@ use rollout::render::{self, Inputs, Scripts};
 use rollout::simulate::{Row, Script, Simulation, Who, simulate};
 use serde_json::{Map, Value, json};
 
-use crate::render::{catalog, originals, references, rollout, source, step};
+use crate::render::{catalog, originals, references, rollout, routing, source, step};
 
 const PODS: u32 = 10;
 
@@ -109,7 +109,7 @@ proptest! {
         is_subset_mode in any::<bool>(),
     ) {
         let steps = steps.into_iter().map(|(pods, weight)| step(Replicas::Count(pods), weight, false, Pause::Approval)).collect();
-        let rollout = rollout(steps, chosen, 3, is_subset_mode);
+        let rollout = rollout(steps, routing(chosen, is_subset_mode), 3, is_subset_mode);
         let plan = rendered(&rollout, &change);
         prop_assert_eq!(plan::validate(&plan), Vec::<String>::new());
         prop_assert_eq!(plan::states::check_ways(&plan), Vec::<String>::new());

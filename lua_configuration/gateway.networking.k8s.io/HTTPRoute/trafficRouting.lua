@@ -48,8 +48,13 @@ end
 ------------------------------------------------------------------------------------------------------------------------
 -- Backends
 
+-- A Service of the same name in another namespace is another Service. OpenKruise does not say which namespace is ours.
+local function isHere(backend)
+    return backend.namespace == nil or obj.namespace == nil or backend.namespace == obj.namespace
+end
+
 local function isService(backend, service)
-    return backend.name == service and (backend.kind or "Service") == "Service" and (backend.group or "") == ""
+    return backend.name == service and (backend.kind or "Service") == "Service" and (backend.group or "") == "" and isHere(backend)
 end
 
 -- Whether a rule answers with a redirect: no request gets to its backends.
@@ -68,6 +73,16 @@ local function hasStable(rule)
     end
     for _, backend in ipairs(rule.backendRefs or {}) do
         if isService(backend, obj.stableService) then
+            return true
+        end
+    end
+    return false
+end
+
+-- Whether any request of a rule gets to one of both versions: all weights may be zero, which keeps the rule in waiting.
+local function serves(rule)
+    for _, backend in ipairs(rule.backendRefs) do
+        if (isService(backend, obj.stableService) or isService(backend, obj.canaryService)) and backend.weight ~= 0 then
             return true
         end
     end
@@ -351,13 +366,19 @@ local function matchRule(rule, matches, suffix)
     result.matches = matches
     result.filters = withModifier(rule.filters, obj.requestHeaderModifier)
     result.backendRefs = {}
+    local sum, first = 0, nil
     for _, backend in ipairs(rule.backendRefs) do
         if isService(backend, obj.stableService) then
             local canary = canaryBackend(backend)
-            -- A weight that was zero would leave the rule without a backend.
-            canary.weight = backend.weight ~= 0 and backend.weight or nil
+            canary.weight = backend.weight
+            sum = sum + (backend.weight or 1)
+            first = first or canary
             table.insert(result.backendRefs, canary)
         end
+    end
+    if sum == 0 then
+        -- All of it goes to the new version already, by a backend that the user wrote.
+        first.weight = nil
     end
     if rule.name then
         result.name = rule.name .. suffix
@@ -403,7 +424,7 @@ end
 local function insertMatchRules(rules)
     local result, last = {}, {}
     for _, rule in ipairs(rules) do
-        if hasStable(rule) then
+        if hasStable(rule) and serves(rule) then
             local inserted, isEqual = matchRules(rule)
             for _, copied in ipairs(inserted) do
                 table.insert(isEqual and result or last, copied)

@@ -18,12 +18,17 @@ local function copy(value)
     return result
 end
 
--- Whether a host is the Service: by its short name, or with a namespace and a cluster domain.
+-- Whether a host is the Service: by its short name, or with a namespace and a cluster domain. A Service of the same name in
+-- another namespace is another one; OpenKruise does not say which namespace is ours.
 local function isService(host, service)
     if type(host) ~= "string" or string.sub(host, 1, #service) ~= service then
         return false
     end
     local suffix = string.sub(host, #service + 1)
+    local namespace = string.match(suffix, "^%.([^.]+)")
+    if namespace and obj.namespace and namespace ~= obj.namespace then
+        return false
+    end
     return suffix == "" or string.match(suffix, "^%.[^.]+$") ~= nil or string.match(suffix, "^%.[^.]+%.svc$") ~= nil
         or string.match(suffix, "^%.[^.]+%.svc%..+$") ~= nil
 end

@@ -57,12 +57,17 @@ end
 ------------------------------------------------------------------------------------------------------------------------
 -- Destinations
 
--- Returns what follows the Service's name in a host (`""`, `.ns`, `.ns.svc.cluster.local`), or nil for any other host.
+-- Returns what follows the Service's name in a host (`""`, `.ns`, `.ns.svc.cluster.local`), or nil for any other host. A Service
+-- of the same name in another namespace is another host. OpenKruise does not say which namespace is ours.
 local function hostSuffix(host, service)
     if type(host) ~= "string" or not startsWith(host, service) then
         return nil
     end
     local suffix = string.sub(host, #service + 1)
+    local namespace = string.match(suffix, "^%.([^.]+)")
+    if namespace and obj.namespace and namespace ~= obj.namespace then
+        return nil
+    end
     if suffix == "" or string.match(suffix, "^%.[^.]+$") or string.match(suffix, "^%.[^.]+%.svc$")
         or string.match(suffix, "^%.[^.]+%.svc%..+$") then
         return suffix
@@ -261,6 +266,16 @@ local function canaryPart(share, percent)
     return part
 end
 
+-- Whether any request of a rule gets to one of both versions: all their weights may be zero, which keeps the rule in waiting.
+local function serves(rule)
+    for index, weight in ipairs(currentWeights(rule.route)) do
+        if weight > 0 and roleOf(rule.route[index]) ~= OTHER then
+            return true
+        end
+    end
+    return false
+end
+
 -- Moves the step's percentage of what a rule gives to the stable Service over to the new version.
 local function weigh(rule, isHttp)
     local weights = currentWeights(rule.route)
@@ -453,8 +468,7 @@ local function matchRule(rule, step, suffix)
         return nil
     end
     local result = copy(rule)
-    local weights = currentWeights(rule.route)
-    local routes, parts = canaryRoutes(rule, weights)
+    local routes, parts = canaryRoutes(rule, currentWeights(rule.route))
     result.match = matches
     result.route = routes
     if #routes > 1 then
@@ -463,6 +477,7 @@ local function matchRule(rule, step, suffix)
             sum = sum + part
         end
         if sum == 0 then
+            -- All of it goes to the new version already, by a route that the user wrote.
             parts[1] = 1
         end
         for index, share in ipairs(split(100, parts)) do
@@ -481,7 +496,7 @@ end
 local function insertMatchRules(rules)
     local result = {}
     for _, rule in ipairs(rules) do
-        if hasStable(rule) then
+        if hasStable(rule) and serves(rule) then
             for index = #obj.matches, 1, -1 do
                 local suffix = #obj.matches == 1 and "-canary" or "-canary-" .. index
                 local inserted = matchRule(rule, obj.matches[index], suffix)

@@ -216,6 +216,8 @@ fn matches_keep_to_the_gateway_apis_rules() {
     );
     help(&of("[{headers: [{name: a, value: c, type: Regex}]}]"), "did you mean `RegularExpression`?");
     expect(&of("[{headers: [{name: a, value: b}, {name: a, value: c}]}]"), &["10:72 error[name-twice] `headers` names `a` twice"]);
+    expect(&of("[{headers: [{name: a, value: b}, {name: A, value: c}]}]"), &["10:72 error[name-twice] `headers` names `A` twice"]);
+    expect(&of("[{queryParams: [{name: a, value: b}, {name: A, value: c}]}]"), &[]);
     expect(&of("[{path: {value: shop}}]"), &["10:48 error[path-invalid] a path starts with `/`: `shop`"]);
     expect(&of("[{path: {value: /a//b}}]"), &["10:48 error[path-invalid] a path must not contain `//`: `/a//b`"]);
     expect(&of("[{path: {value: /a/..}}]"), &["10:48 error[path-invalid] a path must not end with `/.` or `/..`: `/a/..`"]);
