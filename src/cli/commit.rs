@@ -27,8 +27,8 @@ pub(super) struct Order<'a> {
     pub(super) trees: &'a BTreeMap<String, Files>,
     /// The plans, by output folder and folder in it.
     pub(super) plans: &'a BTreeMap<(String, String), Told>,
-    /// Whether a file of a former plan goes, when these files are to be.
-    pub(super) is_stale: &'a dyn Fn(&Files, &Former<'_>) -> bool,
+    /// Whether a file of a former plan in an output folder goes.
+    pub(super) is_stale: &'a dyn Fn(&str, &Former<'_>) -> bool,
     /// The remote that the commit is pushed to.
     pub(super) push: Option<&'a str>,
 }
@@ -87,7 +87,7 @@ pub(super) fn commit(order: &Order<'_>) -> Result<Committed, Failure> {
         // The reference goes last: what fails before it leaves plans that are written or staged, and no commit.
         for (output, files) in order.trees {
             let root = order.repository.elsewhere.clone().unwrap_or_else(|| order.repository.root.join(output));
-            disk::write_tree(&root, files, &|former| (order.is_stale)(files, former))?;
+            disk::write_tree(&root, files, &|former| (order.is_stale)(output, former))?;
         }
         git.stage(&changes.all, &changes.removed)?;
     }
@@ -170,7 +170,7 @@ impl Changes {
                 Some(tip) => {
                     let there = git.listing(tip, &folder)?;
                     let read = |path: &str| git.read_at(tip, &joined(&folder, path)).map(Option::unwrap_or_default);
-                    disk::left_over(&there, read, files, &|former| (order.is_stale)(files, former))?
+                    disk::left_over(&there, read, files, &|former| (order.is_stale)(output, former))?
                 }
                 None => BTreeSet::new(),
             };
@@ -193,8 +193,6 @@ impl Changes {
                 gone.insert(joined(&folder, &path), (!order.plans.contains_key(&key)).then_some(key.1));
             }
         }
-        // An output folder may lie in another one: what one of them writes is not what the other has left over.
-        gone.retain(|path, _| changes.all.get(path).is_none());
         changes.gone = gone.values().flatten().cloned().collect();
         changes.removed = gone.into_keys().collect();
         Ok(changes)

@@ -117,6 +117,10 @@ fn one(
     match render::plan(&inputs) {
         Ok(Rendered { plan, findings: found }) => {
             findings.extend(found);
+            if let Some(unsound) = plan::validate::check(&plan) {
+                findings.push(unsound);
+                return (None, findings);
+            }
             let (sealed, exposure) = (plan::sealed(&plan.spec), check::exposure(&plan, &head));
             findings.extend(plan::size::check(&plan, &sealed));
             findings.extend(check::check_exposure(&plan, &exposure, &head));

@@ -128,6 +128,10 @@ fn one(catalog: &Catalog, rollout: &Rollout, previous: Option<&Plan>, scripts: &
     match render::plan(&Inputs { rollout, catalog, head: &head, base: None, previous, scripts }) {
         Ok(rendered) => {
             findings.extend(rendered.findings);
+            if let Some(unsound) = plan::validate::check(&rendered.plan) {
+                findings.push(unsound);
+                return None;
+            }
             findings.extend(plan::size::check(&rendered.plan, &plan::sealed(&rendered.plan.spec)));
             findings.extend(check::check(&rendered.plan, &head));
             Some(rendered.plan)

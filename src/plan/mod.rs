@@ -9,7 +9,7 @@ pub mod schema;
 pub mod size;
 pub mod states;
 mod text;
-mod validate;
+pub mod validate;
 
 pub use text::{PlanError, Sealed, digest, document, from_text, from_value, sealed, to_text};
 pub use validate::validate;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::model::{Await, Binding, ObjectKey, Plan, PlanSpec, Stage, VersionKey};
+use crate::model::{Await, Binding, Finding, ObjectKey, Plan, PlanSpec, Stage, VersionKey};
 
 /// Returns what does not fit, as sentences that name the place: empty for a sound plan.
 pub fn validate(plan: &Plan) -> Vec<String> {
@@ -27,6 +27,15 @@ pub fn validate(plan: &Plan) -> Vec<String> {
     }
     check.paths();
     check.wrong
+}
+
+/// Returns the error of a plan that nobody could read: `None` for a sound one.
+pub fn check(plan: &Plan) -> Option<Finding> {
+    let wrong = validate(plan);
+    let first = wrong.first()?;
+    let more = if wrong.len() == 1 { String::new() } else { format!(", and {} more like it", wrong.len() - 1) };
+    let message = format!("the plan would be refused by who reads it: {first}{more}");
+    Some(Finding::error("plan-unsound", message).about(format!("Rollout {}/{}", plan.namespace, plan.name)))
 }
 
 /// Whether a cluster could have an object of that name. Such a name is safe as a part of a path.

@@ -43,6 +43,11 @@ fn held(source: &Source, mut object: Value, findings: &mut Vec<Finding>) -> Opti
         );
         return None;
     }
-    put(&mut object, "/spec/behavior/scaleDown/selectPolicy", Some("Disabled".into()));
+    if !put(&mut object, "/spec/behavior/scaleDown/selectPolicy", Some("Disabled".into())) {
+        let message = "`spec.behavior` and `scaleDown` in it are maps: scaling down cannot be switched off in what stands there";
+        let finding = Finding::error("autoscaler-unreadable", message).at(&source.path, source.places.at("/spec/behavior/scaleDown"));
+        findings.push(finding.about(&source.object).help("write them as maps, or leave them out"));
+        return None;
+    }
     Some(object)
 }

@@ -3,7 +3,7 @@
 //! On the way in pods come first and routes last; on the way out the other way round. Definitions stand under the routes
 //! that point to them: written before, taken away after.
 
-use crate::model::{Await, ObjectKey, Revision, Stage, VersionKey};
+use crate::model::{Await, ObjectKey, Replicas, Revision, Stage, VersionKey, Weight};
 
 /// What exists at one point of a release. Objects of one plan always stand in the same slot.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +14,8 @@ pub(super) struct State {
     pub(super) workload: VersionKey,
     /// The stable Service, if the release pins it.
     pub(super) service: Option<VersionKey>,
-    /// The canary workload with the number of pods that git knows.
-    pub(super) canary: Option<(VersionKey, Option<u32>)>,
+    /// The canary workload.
+    pub(super) canary: Option<Canary>,
     /// The canary Service.
     pub(super) canary_service: Option<VersionKey>,
     /// The Service that both versions stand behind, where subsets tell them apart.
@@ -26,6 +26,34 @@ pub(super) struct State {
     pub(super) routes: Vec<Slot>,
     /// Whether the state tells the versions apart.
     pub(super) splits: bool,
+    /// The share of all requests that the new version gets; none where only some requests are shared out, or nothing splits.
+    pub(super) share: Option<Weight>,
+}
+
+/// The canary workload of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Canary {
+    /// Its version.
+    pub(super) key: VersionKey,
+    /// What the step asks for.
+    pub(super) wanted: Replicas,
+    /// How many pods that is, where git knows.
+    pub(super) pods: Option<u32>,
+}
+
+impl Canary {
+    /// Whether it has no fewer pods than `before` had, however many the workload has: it has one at least.
+    fn is_never_smaller(&self, before: &Self) -> bool {
+        if let (Some(before), Some(now)) = (before.pods, self.pods) {
+            return now >= before;
+        }
+        match (before.wanted, self.wanted) {
+            (Replicas::Count(1), _) | (_, Replicas::Percent(100)) => true,
+            (Replicas::Count(before), Replicas::Count(now)) => now >= before,
+            (Replicas::Percent(before), Replicas::Percent(now)) => now >= before,
+            (Replicas::Count(_), Replicas::Percent(_)) | (Replicas::Percent(_), Replicas::Count(_)) => false,
+        }
+    }
 }
 
 /// A traffic object that may be absent.
@@ -46,7 +74,7 @@ impl State {
         let mut versions: Vec<VersionKey> = std::iter::once(self.workload.clone())
             .chain(self.autoscaler.clone())
             .chain(self.service.clone())
-            .chain(self.canary.clone().map(|(key, _)| key))
+            .chain(self.canary.clone().map(|canary| canary.key))
             .chain(self.canary_service.clone())
             .chain(slots)
             .collect();
@@ -57,13 +85,24 @@ impl State {
 
 /// The way into `to` from the step before it, or the baseline.
 pub(super) fn enter(from: &State, to: &State, grace: u32) -> Vec<Stage> {
-    let from = std::slice::from_ref(from);
-    let shrinks = matches!((pods(&from[0]), pods(to)), (Some(before), Some(after)) if after < before);
-    match (to.splits, shrinks) {
-        (true, false) => Way { from, to, grace }.inwards(),
-        (true, true) => Way { from, to, grace }.downwards(),
-        (false, _) => Way { from, to, grace }.outwards(),
+    let way = Way { from: std::slice::from_ref(from), to, grace };
+    match (to.splits, traffic_goes_first(from, to)) {
+        (true, false) => way.inwards(),
+        (true, true) => way.downwards(),
+        (false, _) => way.outwards(),
     }
+}
+
+/// Whether pods may go that the traffic of `from` still needs. Where git does not know the numbers, traffic that grows tells that
+/// the pods are to come first: as many as it needs in the end are enough for what there is until then.
+fn traffic_goes_first(from: &State, to: &State) -> bool {
+    let (Some(before), Some(now)) = (&from.canary, &to.canary) else { return false };
+    if now.is_never_smaller(before) {
+        return false;
+    }
+    let is_known = before.pods.is_some() && now.pods.is_some();
+    let grows = matches!((from.share, to.share), (Some(before), Some(now)) if now >= before);
+    is_known || (from.splits && !grows)
 }
 
 /// The way into `to` from any of the later steps.
@@ -210,8 +249,9 @@ impl Way<'_> {
     }
 
     fn canary(&self, stages: &mut Stages) {
-        let Some(key) = self.changed(|state| state.canary.clone().map(|(key, _)| key)) else { return };
-        let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count: pods(self.to) };
+        let Some(key) = self.changed(|state| state.canary.clone().map(|canary| canary.key)) else { return };
+        let count = self.to.canary.as_ref().and_then(|canary| canary.pods);
+        let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count };
         // A subset has somebody only when the Service knows the pods, which it learns a moment after they are ready.
         let reached = self.to.shared_service.as_ref().map(|service| Await::Endpoints {
             service: service.clone(),
@@ -231,7 +271,7 @@ impl Way<'_> {
     }
 
     fn canary_gone(&self, stages: &mut Stages) {
-        if let Some(object) = self.gone(|state| state.canary.as_ref().map(|(key, _)| key)) {
+        if let Some(object) = self.gone(|state| state.canary.as_ref().map(|canary| &canary.key)) {
             let gone = Await::Gone { object: object.clone() };
             stages.push(Vec::new(), vec![object], vec![gone]);
         }
@@ -239,7 +279,7 @@ impl Way<'_> {
 
     fn companions_gone(&self, stages: &mut Stages) {
         let service = self.gone(|state| state.canary_service.as_ref());
-        let workload = self.gone(|state| state.canary.as_ref().map(|(key, _)| key));
+        let workload = self.gone(|state| state.canary.as_ref().map(|canary| &canary.key));
         let awaits = workload.iter().map(|object| Await::Gone { object: object.clone() }).collect();
         stages.push(Vec::new(), workload.into_iter().chain(service).collect(), awaits);
     }
@@ -291,8 +331,4 @@ impl Way<'_> {
         }
         self.from.iter().find_map(object).map(|key| key.object().clone())
     }
-}
-
-fn pods(state: &State) -> Option<u32> {
-    state.canary.as_ref().and_then(|(_, pods)| *pods)
 }

@@ -3,7 +3,7 @@
 use super::baseline::{self, Baseline};
 use super::draft::Draft;
 use super::gateways::{self, At};
-use super::order::{self, State};
+use super::order::{self, Canary, State};
 use super::traffic::Routed;
 use super::workload::deployment;
 use super::{Scripts, autoscaler, companion, pod_labels, refusal, service, service_ports, steps};
@@ -89,6 +89,7 @@ fn render(
     let mut draft = Draft::new(inputs, baseline, sources);
     findings.extend(companion::taken(rollout, inputs.head, inputs.catalog).into_iter().map(companion::name_taken));
 
+    findings.extend(deployment::unwritable(workload, &rollout.pod_metadata));
     findings.extend(draft.before(workload).and_then(|before| deployment::changed_selector(workload, before)));
     findings.extend(pod_labels::check(&draft, workload));
     let stable = draft.original(workload, deployment::PATH);
@@ -118,6 +119,7 @@ fn render(
             definitions: gateways::slots(&gateways, Role::Definition, at),
             routes: gateways::slots(&gateways, Role::Route, at),
             splits: false,
+            share: None,
         }
     };
     let baseline = at_rest(stable.baseline.clone(), At::Baseline);
@@ -127,8 +129,8 @@ fn render(
     for (index, step) in rollout.steps.iter().enumerate() {
         let splits = routing.is_some() && step.traffic.is_split();
         let canary = (!is_at_once).then(|| {
-            let canary = deployment::add_canary(&mut draft, &workload.manifest, step.replicas, total);
-            (canary, total.map(|total| step.replicas.of(total)))
+            let key = deployment::add_canary(&mut draft, &workload.manifest, step.replicas, total);
+            Canary { key, wanted: step.replicas, pods: total.map(|total| step.replicas.of(total)) }
         });
         let held = |states: &autoscaler::States| if index >= first_split { states.held.clone() } else { states.original.baseline.clone() };
         let in_step = |states: &service::States| if splits { states.split.clone() } else { states.original.baseline.clone() };
@@ -142,6 +144,7 @@ fn render(
             definitions: gateways::slots(&gateways, Role::Definition, At::Step(index)),
             routes: gateways::slots(&gateways, Role::Route, At::Step(index)),
             splits,
+            share: step.traffic.weight.filter(|_| splits && step.traffic.matches.is_empty()),
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The values that `pattern` leads to, with their exact pointers; `*` stands for every element of a list.
 pub(super) fn matching<'a>(value: &'a Value, pattern: &str) -> Vec<(String, &'a Value)> {
@@ -24,23 +24,33 @@ pub(super) fn matching<'a>(value: &'a Value, pattern: &str) -> Vec<(String, &'a 
     found
 }
 
-/// Puts `new` at `pointer`, or takes away what is there; missing maps on the way are made.
-pub(super) fn put(value: &mut Value, pointer: &str, new: Option<Value>) {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
+/// Puts `new` at `pointer`, or takes away what is there; missing maps on the way are made, and null is a missing one. Returns
+/// whether it is so now, which it is not where something else than a map stands on the way.
+pub(super) fn put(value: &mut Value, pointer: &str, new: Option<Value>) -> bool {
+    let Some((parent, last)) = pointer.rsplit_once('/') else { return false };
     let mut place = value;
     for token in parent.split('/').skip(1) {
-        let Value::Object(map) = place else { return };
-        if !map.contains_key(token) && new.is_none() {
-            return;
+        let key = unescape(token);
+        let Some(map) = map_at(place, new.is_some()) else { return new.is_none() };
+        if new.is_none() && !map.contains_key(&*key) {
+            return true;
         }
-        place = map.entry(unescape(token).into_owned()).or_insert_with(|| Value::Object(serde_json::Map::new()));
+        place = map.entry(key.into_owned()).or_insert(Value::Null);
     }
-    if let Value::Object(map) = place {
-        match new {
-            Some(new) => map.insert(unescape(last).into_owned(), new),
-            None => map.remove(&*unescape(last)),
-        };
+    let Some(map) = map_at(place, new.is_some()) else { return new.is_none() };
+    match new {
+        Some(new) => map.insert(unescape(last).into_owned(), new),
+        None => map.remove(&*unescape(last)),
+    };
+    true
+}
+
+/// The map that stands here; a new one instead of null where `is_made`.
+fn map_at(place: &mut Value, is_made: bool) -> Option<&mut Map<String, Value>> {
+    if is_made && place.is_null() {
+        *place = Value::Object(Map::new());
     }
+    place.as_object_mut()
 }
 
 /// `object` with the values that `other` has at `paths`.
@@ -81,6 +91,23 @@ mod tests {
         assert_eq!(value, json!({}));
         put(&mut value, "/metadata/annotations/a~1b", Some(json!("c")));
         assert_eq!(value, json!({"metadata": {"annotations": {"a/b": "c"}}}));
+    }
+
+    #[test]
+    fn null_is_a_missing_map_and_what_is_no_map_stays() {
+        let mut value = json!({"spec": {"behavior": null, "list": []}});
+        assert!(put(&mut value, "/spec/behavior/scaleDown", None));
+        assert_eq!(value, json!({"spec": {"behavior": null, "list": []}}));
+        assert!(put(&mut value, "/spec/behavior/scaleDown/selectPolicy", Some(json!("Disabled"))));
+        assert!(!put(&mut value, "/spec/list/first", Some(json!(1))));
+        assert_eq!(value, json!({"spec": {"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}, "list": []}}));
+    }
+
+    #[test]
+    fn a_key_on_the_way_may_hold_a_slash() {
+        let mut value = json!({"a/b": {"c~d": 1, "e": 2}});
+        assert!(put(&mut value, "/a~1b/c~0d", None));
+        assert_eq!(value, json!({"a/b": {"e": 2}}));
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub(super) fn states(draft: &mut Draft<'_>, source: Option<&Source>, workload: &
     }
     if is_pinned {
         check(source, routing, workload.manifest.at(deployment::PATH).unwrap_or(&Value::Null), &rollout.pod_metadata, findings);
+        findings.extend(selected_nothing(draft, source));
     }
     let both = changes.then(|| both(draft, source, workload, findings)).flatten();
     let original = draft.original(source, PATH);
@@ -213,6 +214,21 @@ fn check(source: &Source, routing: &Routing, template: &Value, pods: &PodMetadat
             .help("shorten the Service's name, or use subsets with `disableGenerateCanaryService: true`"),
         );
     }
+}
+
+/// A Service that gets its selector only now has none that could be narrowed to the old version's pods.
+fn selected_nothing(draft: &Draft<'_>, source: &Source) -> Option<Finding> {
+    let selector = draft.before(source)?.pointer(PATH).and_then(Value::as_object);
+    if selector.is_some_and(|selector| !selector.is_empty()) {
+        return None;
+    }
+    let message = format!("Service `{}` selected no pods before this change: it had no selector", source.manifest.name());
+    Some(
+        Finding::error("service-without-selector", message)
+            .at(&source.path, source.places.at(PATH))
+            .about(&source.object)
+            .help("give it the selector first, and release the new version in the change after it"),
+    )
 }
 
 /// A label that a selector wants and no pod of the new version has.

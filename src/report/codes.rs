@@ -25,6 +25,10 @@ pub const CODES: &[(&str, &str)] = &[
         "The autoscaler's API version cannot keep pods during a release.\n\n`autoscaling/v2` has `behavior.scaleDown`, which a release needs to keep pods that carry traffic.",
     ),
     (
+        "autoscaler-unreadable",
+        "The autoscaler has something else than a map where scaling down is switched off.\n\n`spec.behavior` and `scaleDown` in it are maps, or are left out.",
+    ),
+    (
         "base-plan-unreadable",
         "The base holds a plan for this Rollout that cannot be read.\n\nIt is not used: the release starts from the manifests of the base. Render and commit the plan again.",
     ),
@@ -208,8 +212,16 @@ pub const CODES: &[(&str, &str)] = &[
         "The plan is larger than an object in a cluster may be.\n\netcd takes objects up to 1.5 MiB. Fewer steps or smaller gateway objects make a smaller plan; the message names the largest object.",
     ),
     (
+        "plan-unsound",
+        "The plan has faults by which nothing would read it.\n\nIt is not written. Most often an object has a name that no cluster takes; the message says where.",
+    ),
+    (
         "plans-elsewhere",
         "Plans are written to another folder than the one that holds plans already.\n\nThe former plans stay and are read by nobody here; an engine that syncs both folders finds two plans of one release. Remove the former ones, or change `output` in `.rollout.yaml`.",
+    ),
+    (
+        "pod-metadata-unwritable",
+        "The pod template has no map for the labels or annotations of `patchPodTemplateMetadata`.\n\n`labels` and `annotations` of a pod template are maps, or are left out.",
     ),
     (
         "reference-ambiguous",
@@ -291,7 +303,10 @@ pub const CODES: &[(&str, &str)] = &[
         "service-selects-others",
         "The Service selects by other labels after the release, and on the way there it would select pods of another workload.\n\nWhile the stable workload takes the new version over, the Service selects what the pods of both versions have in common. Here that is so little that others have it too, and would get requests. Give the new pods the labels in one change, and let the Service select by them in the next.",
     ),
-    ("service-without-selector", "The Service has no selector.\n\nPods of the two versions cannot be told apart through it."),
+    (
+        "service-without-selector",
+        "The Service has no selector.\n\nPods of the two versions cannot be told apart through it. One that gets its selector together with the new version had none to tell them by: give it the selector in a change before.",
+    ),
     ("spec-missing", "The Rollout has no `spec`.\n\nIt needs `workloadRef` and `strategy`."),
     (
         "step-beyond-gateway",

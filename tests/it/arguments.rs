@@ -31,6 +31,42 @@ fn one_file_alone_says_that_nothing_beside_it_was_read() {
 }
 
 #[test]
+fn a_plan_that_nobody_could_read_is_not_written() {
+    let ground = ground();
+    for folder in ["before", "after"] {
+        for (file, kind) in [("nginx.yaml", "kind: Deployment\nmetadata:\n  "), ("rollout.yaml", "kind: Deployment\n    ")] {
+            let path = ground.path(&format!("{folder}/deploy/shop/{file}"));
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, text.replace(&format!("{kind}name: shop"), &format!("{kind}name: \"shop'$(id)\""))).unwrap();
+        }
+    }
+    let said = ground.rollout("after", "render --base-dir ../before --out").exits(1);
+    said.tells("error[plan-unsound]: the plan would be refused by who reads it: `spec.objects.Deployment/shop'$(id)@1`");
+    assert!(!ground.path("after/rollouts").exists());
+}
+
+#[test]
+fn output_folders_may_lie_in_each_other() {
+    let ground = Ground::new();
+    for (folder, version) in [("before", "1"), ("after", "2")] {
+        ground.app(&format!("{folder}/a"), "shop", version);
+        ground.app(&format!("{folder}/b"), "shop", version);
+        let environments = "[{name: a, path: a, output: rollouts}, {name: b, path: b, output: rollouts/bee}]";
+        ground.write(&format!("{folder}/.rollout.yaml"), &format!("environments: {environments}\n"));
+    }
+    ground.rollout("after", "render --base-dir ../before --out").exits(0);
+    ground.rollout("after", "render --base-dir ../before --check").exits(0);
+    ground.rollout("after", "render --base-dir ../before --out").exits(0).tells("wrote 0 files, removed 0 files");
+    ground.write("after/rollouts/bee/b/demo/gone/plan.yaml", "kind: RolloutPlan\n");
+    let said = ground.rollout("after", "render --base-dir ../before --check").exits(1);
+    assert_eq!(said.stderr.matches("plan-stale").count(), 1, "{}", said.stderr);
+    for _ in 0..2 {
+        ground.rollout("after", "render --base-dir ../before --out ../elsewhere").exits(0);
+        ground.rollout("after", "render --base-dir ../before --out ../elsewhere --check").exits(0);
+    }
+}
+
+#[test]
 fn one_file_that_cannot_be_read_is_an_error() {
     let ground = ground();
     for (text, said) in [("a: [\n", "error[unreadable]: this cannot be read: "), ("\0\u{1}", "error[unreadable]: this cannot be read: ")] {

@@ -200,6 +200,35 @@ fn pods_come_before_routes_and_the_pin_before_pods() {
     );
 }
 
+/// Whether the canary's pods are written before the route on the way from the first step to the second, where an autoscaler
+/// owns the number of pods.
+fn is_pods_first(from: (Replicas, Option<u8>), to: (Replicas, Option<u8>)) -> bool {
+    let steps = [from, to].map(|(replicas, weight)| step(replicas, weight, false, Pause::Approval));
+    let plan = rendered(&rollout(steps.into(), vec![reference("Route", "example.io/v1", None)], 3, false), true);
+    let written: Vec<&str> = plan.spec.steps[1].stages.iter().flat_map(|stage| &stage.write).map(|key| key.object().kind()).collect();
+    let at = |kind: &str| written.iter().position(|written| *written == kind).expect("a write");
+    at("Deployment") < at("Route")
+}
+
+#[test]
+fn traffic_leaves_before_pods_that_may_become_fewer() {
+    let (count, percent) = (Replicas::Count, Replicas::Percent);
+    assert!(!is_pods_first((percent(50), Some(50)), (count(1), Some(5))));
+    assert!(!is_pods_first((count(3), Some(50)), (percent(10), Some(5))));
+    assert!(!is_pods_first((percent(50), Some(50)), (percent(20), Some(20))));
+    assert!(!is_pods_first((count(5), Some(50)), (count(2), Some(20))));
+}
+
+#[test]
+fn pods_come_before_traffic_that_grows_whatever_their_number() {
+    let (count, percent) = (Replicas::Count, Replicas::Percent);
+    assert!(is_pods_first((count(3), Some(5)), (percent(50), Some(50))));
+    assert!(is_pods_first((count(3), None), (percent(50), Some(50))), "the pin comes first: there is no traffic to leave");
+    for (from, to) in [(count(1), percent(1)), (count(9), percent(100)), (percent(20), percent(50)), (count(2), count(5))] {
+        assert!(is_pods_first((from, Some(50)), (to, Some(5))), "{from} to {to} never are fewer pods");
+    }
+}
+
 #[test]
 fn on_success_the_stable_workload_takes_over_before_routes_are_restored() {
     let steps = vec![step(Replicas::Percent(100), Some(100), false, Pause::Seconds(0))];
@@ -306,6 +335,57 @@ fn a_port_that_moves_away_from_the_old_pods_is_told_of() {
     }
     let preview = codes(&port("shop:1", json!(8080)), &port("shop:1", json!(9090)));
     assert_eq!(preview.1, Vec::<&str>::new(), "no release");
+}
+
+#[test]
+fn a_service_that_gets_its_selector_with_the_release_is_refused() {
+    for before in [json!(null), json!({})] {
+        let base = with("shop:1", "Service", "/spec/selector", before);
+        assert_eq!(codes(&base, &originals("shop:2", &references(), false)), (false, vec!["service-without-selector"]));
+    }
+}
+
+/// The last version of an object in the plan from version 1 of these objects to version 2.
+fn last_version(base: &Originals, head: &Originals, pods: PodMetadata, object: &str) -> Value {
+    let mut rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
+    rollout.pod_metadata = pods;
+    let (catalog, scripts) = (catalog(), Scripts::default());
+    let inputs = Inputs { rollout: &rollout, catalog: &catalog, head, base: Some(base), previous: None, scripts: &scripts };
+    let objects = render::plan(&inputs).expect("a plan").plan.spec.objects;
+    let last = objects.into_iter().rfind(|(key, _)| key.object().to_string() == object);
+    last.expect("the object").1
+}
+
+#[test]
+fn a_map_that_is_written_empty_is_one_to_write_into() {
+    for behavior in [json!(null), json!({"scaleUp": {"policies": []}, "scaleDown": null})] {
+        let at = |image: &str| {
+            let mut originals = originals(image, &references(), true);
+            let mut autoscaler = originals.autoscaler.expect("one").manifest.value().clone();
+            autoscaler["spec"]["behavior"] = behavior.clone();
+            originals.autoscaler = Some(source(autoscaler));
+            originals
+        };
+        let held = last_version(&at("shop:1"), &at("shop:2"), PodMetadata::default(), "HorizontalPodAutoscaler/shop");
+        assert_eq!(held.pointer("/spec/behavior/scaleDown/selectPolicy"), Some(&json!("Disabled")), "{behavior}");
+    }
+    let at = |image: &str| with(image, "Deployment", "/spec/template/metadata/annotations", json!(null));
+    let annotations = [("example.com/color".to_owned(), "blue".to_owned())].into();
+    let pods = PodMetadata { annotations, ..PodMetadata::default() };
+    let canary = last_version(&at("shop:1"), &at("shop:2"), pods, "Deployment/shop-canary");
+    assert_eq!(canary.pointer("/spec/template/metadata/annotations"), Some(&json!({"example.com/color": "blue"})));
+}
+
+#[test]
+fn what_is_no_map_and_has_to_be_written_into_is_an_error() {
+    let at = |image: &str| {
+        let mut originals = originals(image, &references(), true);
+        let mut autoscaler = originals.autoscaler.expect("one").manifest.value().clone();
+        autoscaler["spec"]["behavior"] = json!(["none"]);
+        originals.autoscaler = Some(source(autoscaler));
+        originals
+    };
+    assert_eq!(codes(&at("shop:1"), &at("shop:2")), (false, vec!["autoscaler-unreadable"]));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::cli::Failure;
 use crate::cli::commit::{self, Committed, Order};
 use crate::cli::plans::Selection;
 use crate::cli::repository::{self, Repository};
+use crate::config;
 use crate::disk::{self, Difference, Former, Stale};
 use crate::files::Files;
 use crate::model::{Finding, Position, Severity};
@@ -33,25 +34,28 @@ impl Args {
         findings: &mut Vec<Finding>,
     ) -> Result<Committed, Failure> {
         let mut trees: BTreeMap<String, Files> = BTreeMap::new();
+        // All of them go to the one folder that lies elsewhere.
+        let place = |output: &String| if repository.elsewhere.is_some() { String::new() } else { output.clone() };
         for environment in &repository.config.environments {
-            trees.entry(environment.output.clone()).or_default();
+            trees.entry(place(&environment.output)).or_default();
         }
         let mut told = BTreeMap::new();
         for report in reports {
-            let tree = trees.entry(report.catalog.output.clone()).or_default();
+            let tree = trees.entry(place(&report.catalog.output)).or_default();
             let files = std::mem::replace(&mut report.files, Ok(Files::default()))?;
             for (path, bytes) in files.iter() {
                 tree.insert(path, bytes.clone());
                 if let Some(folder) = path.strip_suffix("/plan.yaml") {
-                    told.insert((report.catalog.output.clone(), folder.to_owned()), report.told.clone());
+                    told.insert((place(&report.catalog.output), folder.to_owned()), report.told.clone());
                 }
             }
         }
         // A Rollout that cannot be rendered today keeps the plan that it has.
         let is_whole = !selection.is_partial(repository) && !findings.iter().any(|finding| finding.severity == Severity::Error);
-        let is_stale = |files: &Files, former: &Former<'_>| {
-            let is_rendered = || files.get(&repository::joined(former.folder, PLAN_FILE)).is_some();
-            former.is_ours() && (is_whole || is_rendered())
+        let outputs = Outputs::of(&trees);
+        let is_stale = |output: &str, former: &Former<'_>| {
+            let folder = repository::joined(output, former.folder);
+            former.is_ours() && outputs.is_left_over(output, &folder, former.name) && (is_whole || outputs.holds(&folder, PLAN_FILE))
         };
         let order = Order { repository, trees: &trees, plans: &told, is_stale: &is_stale, push: self.push.as_deref() };
         if self.commit {
@@ -65,7 +69,7 @@ impl Args {
         }
         let mut summary = String::new();
         for (output, files) in &trees {
-            let is_stale = |former: &Former<'_>| is_stale(files, former);
+            let is_stale = |former: &Former<'_>| is_stale(output, former);
             let root = repository.elsewhere.clone().unwrap_or_else(|| repository.root.join(output));
             let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
             if self.check {
@@ -81,6 +85,31 @@ impl Args {
             }
         }
         Ok(Committed::Done(summary))
+    }
+}
+
+/// The output folders, which may lie in each other: what one of them holds is not what another has left over.
+struct Outputs<'a> {
+    folders: Vec<&'a str>,
+    /// All that is to be in any of them, below the root.
+    files: BTreeSet<String>,
+}
+
+impl<'a> Outputs<'a> {
+    fn of(trees: &'a BTreeMap<String, Files>) -> Self {
+        let below = |(output, files): (&'a String, &'a Files)| files.iter().map(|(path, _)| repository::joined(output, path));
+        Self { folders: trees.keys().map(String::as_str).collect(), files: trees.iter().flat_map(below).collect() }
+    }
+
+    fn holds(&self, folder: &str, name: &str) -> bool {
+        self.files.contains(&repository::joined(folder, name))
+    }
+
+    /// Whether the file is in no tree, and `output` is the innermost folder around it: one of them tells of it.
+    fn is_left_over(&self, output: &str, folder: &str, name: &str) -> bool {
+        let around = |inner: &&&str| config::is_inside(&format!("{folder}/"), inner);
+        let innermost = self.folders.iter().filter(around).max_by_key(|inner| inner.len());
+        !self.holds(folder, name) && innermost.is_none_or(|innermost| *innermost == output)
     }
 }
 

@@ -37,6 +37,16 @@ pub(in crate::render) fn changed_selector(source: &Source, before: &Value) -> Op
     Some(finding.help("keep the selector and the labels that it names, or release a Deployment of another name"))
 }
 
+/// What to say where the pod template has no map for the labels and annotations that only the new version's pods get.
+pub(in crate::render) fn unwritable(source: &Source, pods: &PodMetadata) -> Option<Finding> {
+    let fields = [("labels", &pods.labels), ("annotations", &pods.annotations)].into_iter().filter(|(_, values)| !values.is_empty());
+    let places = fields.flat_map(|(field, _)| [PATH.to_owned(), format!("{PATH}/metadata"), format!("{PATH}/metadata/{field}")]);
+    let is_no_map = |place: &String| source.manifest.at(place).is_some_and(|value| !value.is_object() && !value.is_null());
+    let place = places.into_iter().find(is_no_map)?;
+    let message = format!("`patchPodTemplateMetadata` cannot be written into {}: `{place}` is no map", source.object);
+    Some(Finding::error("pod-metadata-unwritable", message).at(&source.path, source.places.at(&place)).about(&source.object))
+}
+
 /// What to say where the stable Deployment does not take the new version over as the end of a release expects, after a last step
 /// with `replicas` of `total` pods.
 pub(in crate::render) fn takeover(source: &Source, replicas: Option<Replicas>, total: Option<u32>) -> Option<Finding> {
