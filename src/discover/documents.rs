@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use super::skip::{self, Layout, Skip};
 use super::understood::Understood;
-use super::wanted::{self, Wanted};
+use super::wanted::{self, Need, Wanted};
 use super::{Asked, Counts, gateways, lists, rollout};
 use crate::config::Config;
 use crate::files::Files;
-use crate::model::{Finding, Position, Source, Stored};
+use crate::model::{Beside, Finding, Position, Source, Stored, Unnamed};
 use crate::yaml::{self, RawDocument};
 
 /// What was read of each file.
@@ -52,6 +52,8 @@ struct Pass {
     rollouts: Vec<Arc<Understood>>,
     findings: Vec<Finding>,
     unparsable: usize,
+    /// Which of the documents were put aside.
+    aside: Vec<usize>,
 }
 
 /// Reads the objects that the Rollouts among `files` need.
@@ -92,6 +94,17 @@ impl Documents {
     /// The Rollouts among them.
     pub(super) fn rollouts(&self) -> impl Iterator<Item = &Arc<Understood>> {
         self.passes().flat_map(|pass| &pass.rollouts)
+    }
+
+    /// The workloads that no Rollout names in the files of an environment; objects without a namespace are in `namespace`.
+    pub(super) fn unnamed(&self, config: &Config, environment: usize, namespace: &str) -> Unnamed {
+        let aside = |record: &Record| record.second.clone().filter(|pass| !pass.aside.is_empty());
+        let aside = self.files.iter().zip(&self.records).filter_map(|(file, record)| Some((file, aside(record)?)));
+        let inside = aside.filter(|((path, _), _)| config.environment_of(path) == Some(environment));
+        let aside: Vec<_> = inside.map(|((path, bytes), pass)| (path.to_owned(), Arc::clone(bytes), pass)).collect();
+        let namespace = namespace.to_owned();
+        let read = move || aside.iter().flat_map(|(path, bytes, pass)| workloads(path, bytes, &pass.aside, &namespace)).collect();
+        Unnamed::new(read)
     }
 
     /// What is wrong with files.
@@ -190,7 +203,10 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, a
     let is_first = text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS);
     if is_first {
         match yaml::split(text) {
-            Ok(documents) => pass = parse(path, &documents, config, asked, wanted::is_first, wanted::is_first_among),
+            Ok(documents) => {
+                let needed = documents.iter().filter(|raw| wanted::is_first(raw.text));
+                pass = parse(path, needed, config, asked, wanted::is_first_among);
+            }
             Err(error) => pass.fault(path, text, 1, &error),
         }
     }
@@ -201,28 +217,35 @@ fn second_pass(path: &str, bytes: &[u8], is_first: bool, config: &Config, asked:
     let Ok(text) = std::str::from_utf8(bytes) else { return Pass::default() };
     match yaml::split(text) {
         Ok(documents) => {
-            let is_needed = |text: &str| !(is_first && wanted::is_first(text)) && wanted.is_needed(text);
-            parse(path, &documents, config, asked, is_needed, |text| wanted.is_among(text))
+            let need = |raw: &RawDocument<'_>| if is_first && wanted::is_first(raw.text) { Need::Nothing } else { wanted.need(raw.text) };
+            let (mut needed, mut aside) = (Vec::new(), Vec::new());
+            for (index, raw) in documents.iter().enumerate() {
+                match need(raw) {
+                    Need::Now => needed.push(raw),
+                    Need::Aside => aside.push(index),
+                    Need::Nothing => {}
+                }
+            }
+            Pass { aside, ..parse(path, needed.into_iter(), config, asked, |text| wanted.is_among(text)) }
         }
         // The first pass has said so, if it is worth saying.
         Err(_) => Pass { unparsable: usize::from(!is_first), ..Pass::default() },
     }
 }
 
-/// Reads the documents that are needed. Where a `---` is missing between two objects, all but the last would be lost in
+/// Reads documents. Where a `---` is missing between two objects, all but the last would be lost in
 /// silence: an error if one of them is `among` those that matter.
-fn parse(
+fn parse<'a>(
     path: &str,
-    documents: &[RawDocument<'_>],
+    documents: impl Iterator<Item = &'a RawDocument<'a>>,
     config: &Config,
     asked: &Asked,
-    is_needed: impl Fn(&str) -> bool,
     is_among: impl Fn(&str) -> bool,
 ) -> Pass {
     let mut pass = Pass::default();
     let environment = config.environment_of(path).and_then(|index| config.environments.get(index));
     let namespace = environment.and_then(|environment| environment.namespace.as_deref()).unwrap_or(super::DEFAULT_NAMESPACE);
-    for raw in documents.iter().filter(|raw| is_needed(raw.text)) {
+    for raw in documents {
         match yaml::read(raw) {
             Ok(Some(document)) => match lists::second_object(&document).filter(|_| is_among(raw.text)) {
                 Some(position) => pass.findings.push(joined(path, position)),
@@ -235,6 +258,17 @@ fn parse(
     pass
 }
 
+/// The workloads in some documents of a file. What cannot be read is none.
+fn workloads(path: &str, bytes: &[u8], documents: &[usize], namespace: &str) -> Vec<Beside> {
+    let all = std::str::from_utf8(bytes).ok().and_then(|text| yaml::split(text).ok()).unwrap_or_default();
+    let read = documents.iter().filter_map(|index| yaml::read(all.get(*index)?).ok()?);
+    let sources = read.flat_map(|document| lists::sources(document, path, namespace));
+    sources
+        .filter(|source| Beside::is_kind(&source.object.kind))
+        .filter_map(|source| Beside::of(&source.object, &source.manifest))
+        .collect()
+}
+
 impl Record {
     fn passes(&self) -> impl Iterator<Item = &Arc<Pass>> {
         self.first.iter().chain(&self.second)
@@ -243,7 +277,7 @@ impl Record {
 
 impl Pass {
     fn kept(self) -> Option<Arc<Self>> {
-        let is_empty = self.sources.is_empty() && self.findings.is_empty() && self.unparsable == 0;
+        let is_empty = self.sources.is_empty() && self.findings.is_empty() && self.unparsable == 0 && self.aside.is_empty();
         (!is_empty).then(|| Arc::new(self))
     }
 

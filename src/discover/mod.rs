@@ -46,7 +46,7 @@ pub use originals::{originals, remarks_of};
 pub use removed::removed;
 
 use crate::config::{Config, Environment};
-use crate::model::{Catalog, Finding, Severity, Source, Stored};
+use crate::model::{Catalog, Finding, Severity, Source, Stored, Unnamed};
 use understood::Understood;
 
 /// The namespace of objects for which nobody says one.
@@ -112,9 +112,10 @@ pub fn discover(documents: &Documents, config: &Config) -> Discovery {
         }
     }
     let (mut catalogs, mut rollouts) = (Vec::with_capacity(objects.len()), 0);
-    for (environment, objects) in config.environments.iter().zip(objects) {
+    for (index, (environment, objects)) in config.environments.iter().zip(objects).enumerate() {
         let (catalog, found) = catalog(environment, objects, documents, &mut findings);
-        catalogs.push(catalog);
+        let unnamed = documents.unnamed(config, index, &catalog.namespace);
+        catalogs.push(Catalog { unnamed, ..catalog });
         rollouts += found;
     }
     findings.sort();
@@ -152,6 +153,7 @@ fn catalog(
         output: environment.output.clone(),
         rollouts: Vec::new(),
         sources,
+        unnamed: Unnamed::default(),
         gateways,
     };
     let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());

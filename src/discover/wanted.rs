@@ -5,13 +5,24 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::sniff::{Sniffed, kinds, names, sniff};
-use crate::model::Source;
+use crate::model::{Beside, Source};
 
 /// The kind of autoscalers.
 pub(super) const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 
 /// The ConfigMap that holds users' scripts.
 pub(super) const SCRIPTS: &str = "kruise-rollout-configuration";
+
+/// What a document is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// A Rollout may name what it holds.
+    Now,
+    /// It may hold a workload that no Rollout names, which somebody may look at.
+    Aside,
+    /// Nobody needs it.
+    Nothing,
+}
 
 /// Kinds and names that Rollouts mention.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,16 +81,32 @@ impl Wanted {
         self.objects.iter().map(|(_, name)| name).chain(&self.workloads).map(String::as_str)
     }
 
-    /// Whether a document must be parsed.
-    pub(super) fn is_needed(&self, text: &str) -> bool {
+    /// What a document is for.
+    pub(super) fn need(&self, text: &str) -> Need {
         if self.kinds.is_empty() {
-            return false;
+            return Need::Nothing;
         }
+        let aside = |is_workload: bool| if is_workload { Need::Aside } else { Need::Nothing };
         match sniff(text, |kind| self.kinds.contains(kind) || kind.ends_with("List")) {
-            Sniffed::Nothing => false,
-            Sniffed::Object { kind, name: Some(name) } if !kind.ends_with("List") => self.has(kind, name, text),
-            Sniffed::Object { kind, name: None } if !kind.ends_with("List") => self.kinds.contains(kind),
-            Sniffed::Object { .. } | Sniffed::Unclear => self.kinds.iter().any(|kind| text.contains(kind.as_str())),
+            Sniffed::Nothing => Need::Nothing,
+            Sniffed::Object { kind, name: Some(name) } if !kind.ends_with("List") => {
+                if self.has(kind, name, text) {
+                    Need::Now
+                } else {
+                    aside(Beside::is_kind(kind))
+                }
+            }
+            Sniffed::Object { kind, name: None } if !kind.ends_with("List") => {
+                if self.kinds.contains(kind) {
+                    Need::Now
+                } else {
+                    aside(Beside::is_kind(kind))
+                }
+            }
+            Sniffed::Object { .. } | Sniffed::Unclear => {
+                let has = |kind: &str| text.contains(kind);
+                if self.kinds.iter().any(|kind| has(kind)) { Need::Now } else { aside(Beside::kinds().any(has)) }
+            }
         }
     }
 

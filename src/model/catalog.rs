@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout, Stored};
+use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout, Stored, Unnamed};
 
 /// One environment of a repository.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,8 @@ pub struct Catalog {
     pub rollouts: Vec<Rollout>,
     /// Every object read, sorted by object and path.
     pub sources: Vec<Arc<Stored>>,
+    /// The workloads that were not read because no Rollout names them.
+    pub unnamed: Unnamed,
     /// The gateways that this environment's references can use: the user's own first, then the shipped ones.
     pub gateways: Vec<(String, Gateway)>,
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a file, a clock or a cluster.
 
+mod beside;
 mod catalog;
 mod finding;
 mod gateway;
@@ -17,6 +18,7 @@ mod stored;
 mod traffic;
 mod weight;
 
+pub use beside::{Beside, Unnamed};
 pub use catalog::{Catalog, Resolution, ScriptOrigin, ScriptSource, Source};
 pub use finding::{Code, Finding, Severity};
 pub use gateway::{

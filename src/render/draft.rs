@@ -1,6 +1,6 @@
 //! A plan in the making: how its objects are called, which versions of them it has, what it changes, what it was made from.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::plan::Inputs;
 use super::pointers::{put, with_values_of};
 use super::versions::Versions;
 use crate::digest;
-use crate::model::{Catalog, Manifest, ObjectKey, ObjectRef, Place, Resolution, Rollout, Source, VersionKey};
+use crate::model::{Beside, Catalog, Manifest, ObjectKey, ObjectRef, Place, Resolution, Rollout, Source, VersionKey};
 
 /// What the objects of a release add to, one after the other.
 pub(super) struct Draft<'a> {
@@ -120,14 +120,16 @@ impl<'a> Draft<'a> {
         (object, before, head)
     }
 
-    /// Other objects of the workload's kind in its namespace, as far as they were read.
-    pub(super) fn workloads_beside(&self, workload: &'a Source) -> impl Iterator<Item = Arc<Source>> {
+    /// Other workloads of the namespace.
+    pub(super) fn workloads_beside(&self, workload: &'a Source) -> impl Iterator<Item = Cow<'a, Beside>> {
         let own = &workload.object;
-        let others = self.catalog.sources.iter().filter(move |other| other.object != *own);
-        let beside = others.filter(move |other| {
-            (&other.object.group, &other.object.kind, &other.object.namespace) == (&own.group, &own.kind, &own.namespace)
-        });
-        beside.map(|other| other.source())
+        let is_beside = move |other: &ObjectRef| other.namespace == own.namespace && other != own;
+        let has_pods = move |other: &ObjectRef| other.kind == own.kind || Beside::is_kind(&other.kind);
+        let read = self.catalog.sources.iter().filter(move |other| is_beside(&other.object) && has_pods(&other.object));
+        let read = read.filter_map(|other| Beside::of(&other.object, &other.source().manifest)).map(Cow::Owned);
+        // Read now, and only if the others are none.
+        let unnamed = std::iter::once_with(|| self.catalog.unnamed.all()).flatten();
+        read.chain(unnamed.filter(move |other| is_beside(&other.object)).map(Cow::Borrowed))
     }
 
     /// The digest of everything that the plan was made from.

@@ -115,9 +115,7 @@ fn both(draft: &Draft<'_>, source: &Source, workload: &Source, findings: &mut Ve
     let while_it_lasts =
         format!("while the new version takes over, Service `{}` selects `{}`", source.manifest.name(), selector.join(", "));
     let is_foreign = |labels: &Labels| selects(&both, labels) && !selects(&before, labels) && !selects(&after, labels);
-    if let Some(foreign) =
-        draft.workloads_beside(workload).find(|other| other.manifest.at(POD_LABELS).and_then(Value::as_object).is_some_and(is_foreign))
-    {
+    if let Some(foreign) = draft.workloads_beside(workload).find(|other| is_foreign(&other.labels)) {
         let message = format!("{while_it_lasts}, and with it the pods of {}", foreign.object);
         findings.push(finding("service-selects-others", message).help(help));
     } else if both != before && both != after {

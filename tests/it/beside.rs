@@ -82,3 +82,34 @@ fn a_change_that_only_takes_a_name_concerns_the_release() {
     ground.write("after/x.yaml", &deployment("shop", 1).replacen("name: shop\n", "name: shop-canary\n", 1));
     ground.rollout("after", "render --base HEAD --changed --format yaml").exits(1).tells("error[name-taken]");
 }
+
+/// A release that takes its Service from one color to the other, beside a workload of this kind and file.
+fn recolored(beside: &str) -> Said {
+    let ground = Ground::new();
+    for (folder, version, color) in [("before", 1, "blue"), ("after", 2, "green")] {
+        let colored = |text: &str| text.replace("{app: shop}}\n    spec", &format!("{{app: shop, color: {color}}}}}\n    spec"));
+        ground.write(&format!("{folder}/d.yaml"), &colored(&deployment("shop", version)));
+        ground.write(&format!("{folder}/s.yaml"), &SERVICE.replace("{app: shop}", &format!("{{app: shop, color: {color}}}")));
+        ground.write(&format!("{folder}/r.yaml"), &(rollout("shop", "[{replicas: 1, traffic: 20%}]") + ROUTING));
+        ground.write(&format!("{folder}/v.yaml"), &route(""));
+        ground.write(&format!("{folder}/x.yaml"), beside);
+    }
+    render(&ground)
+}
+
+#[test]
+fn pods_of_a_workload_that_no_rollout_names_are_no_bridge_for_a_selector() {
+    let other = deployment("other", 1).replace("{app: other}}\n    spec", "{app: shop, color: grey}}\n    spec");
+    assert!(other.contains("grey"));
+    let said =
+        "error[service-selects-others]: while the new version takes over, Service `shop` selects `app: shop`, and with it the pods of";
+    recolored(&other).exits(1).tells(&format!("{said} Deployment prod/other"));
+    recolored(&other.replace("kind: Deployment", "kind: StatefulSet")).exits(1).tells(&format!("{said} StatefulSet prod/other"));
+    let listed = format!("apiVersion: v1\nkind: List\nitems:\n- {}\n", other.trim_end().replace('\n', "\n  "));
+    recolored(&listed).exits(1).tells(&format!("{said} Deployment prod/other"));
+    recolored(&listed.replace("kind: Deployment", "kind: DaemonSet")).exits(1).tells(&format!("{said} DaemonSet prod/other"));
+    for harmless in [other.replace("namespace: prod", "namespace: test"), deployment("other", 1), "kind: DaemonSet\na: [".to_owned()] {
+        let said = recolored(&harmless).exits(0);
+        assert!(!said.stderr.contains("service-selects-others"), "{}", said.stderr);
+    }
+}
