@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Limited};
 use hyper::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request};
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::answer;
 use super::fence::Fence;
 use super::glimpse::Glimpse;
 use super::metrics::Metrics;
@@ -145,7 +146,8 @@ impl Api {
         self.write(Method::POST, format!("{path}?{}", query(mode)), "application/json", object, mode).await
     }
 
-    /// Makes an object that only asks or tells, and changes nothing: an access review, an event.
+    /// Makes an object fence or not, once more if need be: one that only asks or tells, an access review or an event, and the
+    /// lease, before there is one.
     pub(super) async fn ask(&self, path: &str, object: &Value) -> Result<Value, Trouble> {
         let call = Call {
             method: Method::POST,
@@ -178,7 +180,7 @@ impl Api {
         self.call(&Call { method: Method::PATCH, accept: METADATA, target, content_type, body: Some(&body), writes: true }).await
     }
 
-    /// Deletes the object with that uid; done if it is gone. What it owns goes first.
+    /// Deletes the object with that uid; done if it is gone. What it owns goes first, or later, as `propagation` says.
     pub(super) async fn delete(&self, path: &str, uid: &str, propagation: &str) -> Result<(), Trouble> {
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}, "propagationPolicy": propagation,
@@ -240,11 +242,8 @@ impl Api {
             return serde_json::from_slice(&bytes)
                 .map_err(|error| Trouble::Unreachable(format!("the API server's answer is not what was asked for: {error}")));
         }
-        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
-        let text = |field: &str| value.as_ref().and_then(|value| value.get(field)).and_then(Value::as_str).unwrap_or_default();
         let after = parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok()).map(Duration::from_secs);
-        let message = if text("message").is_empty() { said(parts.status, &bytes) } else { text("message").to_owned() };
-        Err(Trouble::of(parts.status.as_u16(), text("reason"), message, after))
+        Err(answer::refusal(parts.status, &bytes, after))
     }
 }
 
@@ -278,11 +277,6 @@ fn pause(trouble: &Trouble, tried: u32) -> Duration {
         return (*after).clamp(Duration::from_millis(100), Duration::from_secs(30));
     }
     Duration::from_millis(100) * 2_u32.pow(tried.min(6))
-}
-
-fn said(status: StatusCode, bytes: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(bytes).chars().take(200).collect();
-    format!("{status}: {}", text.trim())
 }
 
 /// An error with everything that caused it.

@@ -6,26 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::agreed::Agreed;
-use super::capture::{self, Captured};
+use super::capture::Captured;
 use super::claims::PlanKey;
 use super::fights::Fights;
 use super::hand_back;
 use super::interest;
-use super::objects::{Objects, Unresolved};
-use super::offer;
-use super::record;
+use super::objects::Objects;
 use super::served::Resource;
 use super::shared::Shared;
-use super::tidings;
 use super::trouble::Trouble;
 use super::write::is_terminating;
 use crate::machine::{self, Duty, Event};
 use crate::model::{HoldCause, Plan, PlanStatus};
-use crate::plan::{API_VERSION, KIND, digest, from_value};
+use crate::plan::{API_VERSION, KIND};
 
 /// What to do with a plan after a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +57,7 @@ pub(super) struct Attendance {
     /// The plan that runs, under the name by which it is kept.
     pub(super) running: Option<(String, Arc<Captured>)>,
     pub(super) rollout: Option<Value>,
-    objects: Option<(Arc<Plan>, Arc<Objects>)>,
+    pub(super) objects: Option<(Arc<Plan>, Arc<Objects>)>,
     pub(super) agreed: Agreed,
     /// Events that are on their way.
     pub(super) telling: Option<JoinHandle<()>>,
@@ -68,14 +65,24 @@ pub(super) struct Attendance {
     /// Whether somebody overwrites again and again what is written.
     pub(super) is_fighting: bool,
     failures: u32,
+    /// How often in a row a pass could not be ended.
+    pub(super) troubled: u32,
+    /// What was told about the plan's content, and about the request in its annotation.
     pub(super) told_problem: Option<String>,
+    pub(super) told_request: Option<String>,
+    /// In which phase the plan is counted.
+    pub(super) counted: Option<String>,
+    /// Why the status cannot be read.
+    pub(super) unreadable: Option<String>,
+    /// Why what is kept of the release cannot be used.
+    pub(super) unusable: Option<String>,
     /// Whether everything that is claimed is known, so that something new may be claimed.
     pub(super) may_check: bool,
     /// Whether what this plan claims is entered.
     pub(super) has_looked: bool,
 }
 
-/// What only a person can cure is recorded, wherever on the way it came up.
+/// What only a person can cure is an event like others: it is recorded.
 fn told(done: Result<Option<Event>, Trouble>) -> Result<Option<Event>, Trouble> {
     match done {
         Err(trouble) if trouble.is_permanent() => Ok(Some(Event::Failed { reason: trouble.to_string(), permanent: true })),
@@ -108,93 +115,62 @@ impl Attendance {
             fights: Fights::default(),
             is_fighting: false,
             failures: 0,
+            troubled: 0,
             told_problem: None,
+            told_request: None,
+            counted: None,
+            unreadable: None,
+            unusable: None,
             may_check: false,
             has_looked: false,
         }
     }
 
-    /// Reads the plan and enters what it claims. Returns whether it exists.
-    pub(super) async fn look(&mut self) -> Result<bool, Trouble> {
-        let Some(mut object) = self.shared.api.get(&self.address).await? else {
-            self.has_looked = true;
-            self.shared.claims.release(&self.key);
-            self.shared.interests.clear(&self.key);
-            self.shared.interests.release(&self.key.namespace);
-            self.shared.metrics.changed_phase(Some(&self.phase()).filter(|_| self.object.is_object()).map(String::as_str), None);
-            return Ok(false);
-        };
-        // Who wrote which field of a plan is longer than the plan.
-        object.pointer_mut("/metadata").and_then(Value::as_object_mut).and_then(|metadata| metadata.remove("managedFields"));
-        let known = self.object.is_object().then(|| self.phase());
-        let status = record::read(&object);
-        if let Ok(status) = &status {
-            self.status = status.clone();
-        }
-        let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
-        let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
-        if !spec_is_known || annotated(&self.object) != annotated(&object) {
-            self.own = from_value(plan_of(&mut object)).map(Arc::new).map_err(|error| error.to_string());
-            self.own_digest = self.own.as_ref().map(|plan| digest(&plan.spec)).unwrap_or_default();
-        }
-        if let Err(problem) = status {
-            self.own = Err(problem);
-        }
-        if let Some(fields) = object.as_object_mut() {
-            fields.remove("spec");
-            fields.remove("status");
-            fields.insert("apiVersion".into(), json!(API_VERSION));
-            fields.insert("kind".into(), json!(KIND));
-        }
-        self.object = object;
-        self.shared.metrics.changed_phase(known.as_deref(), Some(&self.phase()));
-        self.load().await?;
-        if !self.status.claims.is_empty()
-            && let Some(plan) = self.plan()
-            && let Ok(objects) = self.objects(&plan).await
-        {
-            self.shared.claims.enter(&self.key, &objects);
-        }
-        self.has_looked = true;
-        Ok(true)
-    }
-
     /// Does all that can be done now.
     pub(super) async fn pass(&mut self, interrupted: impl Fn() -> bool) -> Result<Next, Trouble> {
-        let next = self.act(interrupted).await;
+        let next = match self.act(interrupted).await {
+            Ok(next) => self.show(next).await,
+            Err(trouble) => self.suffer(trouble).await,
+        };
         self.told().await;
         next
     }
 
-    async fn act(&mut self, interrupted: impl Fn() -> bool) -> Result<Next, Trouble> {
+    /// Returns when to look again; `None`: as the state says.
+    async fn act(&mut self, interrupted: impl Fn() -> bool) -> Result<Option<Next>, Trouble> {
         if !self.look().await? {
-            return Ok(Next::Rest);
+            return Ok(Some(Next::Rest));
         }
-        if is_terminating(&self.object) && !self.status.is_at_rest() && self.namespace_is_going().await? {
+        let has_begun = !self.status.is_at_rest() || self.unreadable.is_some();
+        if is_terminating(&self.object) && has_begun && self.namespace_is_going().await? {
             // All of it goes: there is nothing to restore, and nobody may write any more.
             tracing::info!(plan = %self.key, "the namespace is being deleted");
             hand_back::finalizer(&self.shared.api, &self.address, false).await?;
             self.shared.claims.release(&self.key);
             self.shared.interests.clear(&self.key);
-            return Ok(Next::Rest);
+            return Ok(Some(Next::Rest));
         }
-        let Some(plan) = self.plan() else { return self.refuse().await };
-        self.rollout = self.read_rollout(&plan).await?;
-        let before = self.status.clone();
-        self.happenings(&plan).await?;
-        self.apply(&Event::Tick);
-        self.record(&before).await?;
+        if let Some(problem) = self.unreadable.clone() {
+            return self.leave(&problem).await.map(Some);
+        }
+        if let Some(problem) = self.unusable.clone() {
+            return self.stand_still(&problem).await.map(Some);
+        }
+        let Some(plan) = self.plan() else { return self.refuse().await.map(Some) };
+        self.hear(&plan).await?;
         while let Some(event) = told(self.duty().await)? {
             let before = self.status.clone();
             let is_failure = matches!(event, Event::Failed { .. });
             let is_over = matches!(event, Event::HandedBack { .. });
             self.apply(&event);
+            let mut offered = Ok(());
             if is_over && let Ok(plan) = self.own.clone() {
                 // At once, so that another release begins without a rest between.
-                self.offer(&plan).await?;
+                offered = self.offer(&plan).await;
             }
             let is_changed = self.status != before;
             self.record(&before).await?;
+            offered?;
             if is_failure {
                 self.failures += 1;
                 break;
@@ -204,10 +180,44 @@ impl Attendance {
                 break;
             }
             if interrupted() {
-                return Ok(Next::Wait(Duration::ZERO));
+                return Ok(Some(Next::Wait(Duration::ZERO)));
             }
         }
-        if !self.publish(&plan).await? {
+        Ok(None)
+    }
+
+    /// Hears what has happened outside. What could not be read stops a release, but not its way back.
+    async fn hear(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
+        let read = self.read_rollout(plan).await;
+        let sees_rollout = read.is_ok();
+        let unseen = read.map(|rollout| self.rollout = rollout).err();
+        let before = self.status.clone();
+        let missed = self.happenings(plan, sees_rollout).await.err().or(unseen);
+        if missed.is_none() && matches!(machine::duty(plan, &self.status), Duty::Nothing) {
+            // Nothing else will say that it is over.
+            self.status.failure = None;
+        }
+        self.apply(&Event::Tick);
+        self.record(&before).await?;
+        match missed {
+            Some(trouble) if trouble != Trouble::NotLeader && self.is_going_back() => {
+                tracing::warn!(plan = %self.key, %trouble, "passed over on the way back");
+                Ok(())
+            }
+            Some(trouble) => Err(trouble),
+            None => Ok(()),
+        }
+    }
+
+    /// Shows in the Rollout where the release stands. Nothing of it depends on that.
+    async fn show(&mut self, next: Option<Next>) -> Result<Next, Trouble> {
+        self.troubled = 0;
+        if let Some(next) = next {
+            return Ok(next);
+        }
+        if let Some(plan) = self.plan()
+            && !self.publish(&plan).await?
+        {
             return Ok(Next::Wait(Duration::ZERO));
         }
         if self.waits_for_others() {
@@ -221,88 +231,10 @@ impl Attendance {
         !self.may_check && self.plan().is_some_and(|plan| matches!(machine::duty(&plan, &self.status), Duty::Check { .. }))
     }
 
-    /// The plan that goes into the machine: the one that runs, else the object's own.
-    pub(super) fn plan(&self) -> Option<Arc<Plan>> {
-        match &self.running {
-            Some((_, captured)) => Some(Arc::clone(&captured.plan)),
-            None => self.own.as_ref().ok().cloned(),
-        }
-    }
-
-    /// The objects of a plan.
-    pub(super) async fn objects(&mut self, plan: &Arc<Plan>) -> Result<Arc<Objects>, Unresolved> {
-        if let Some((of, objects)) = &self.objects
-            && Arc::ptr_eq(of, plan)
-        {
-            return Ok(Arc::clone(objects));
-        }
-        let objects = Arc::new(Objects::of(plan, &self.shared.api, &self.shared.served).await?);
-        self.objects = Some((Arc::clone(plan), Arc::clone(&objects)));
-        Ok(objects)
-    }
-
     pub(super) fn apply(&mut self, event: &Event) {
         if let Some(plan) = self.plan() {
             self.status = machine::next(&plan, &self.status, event, Timestamp::now());
         }
-    }
-
-    /// Reads what is kept of the running release.
-    pub(super) async fn load(&mut self) -> Result<(), Trouble> {
-        let Some(name) = self.status.captured.clone() else {
-            self.running = None;
-            return Ok(());
-        };
-        if self.running.as_ref().is_some_and(|(known, _)| *known == name) {
-            return Ok(());
-        }
-        let captured = capture::load(&self.shared.api, &self.key, &name).await?;
-        self.running = captured.map(|mut captured| {
-            // Mostly the same plan, which need not be held twice.
-            if let Some(own) = self.own.as_ref().ok().filter(|own| **own == captured.plan) {
-                captured.plan = Arc::clone(own);
-            }
-            (name, Arc::new(captured))
-        });
-        Ok(())
-    }
-
-    /// Records the status if it has changed, and tells what is worth telling.
-    async fn record(&mut self, before: &PlanStatus) -> Result<(), Trouble> {
-        if self.status == *before {
-            return Ok(());
-        }
-        let known = format!("{:?}", before.phase);
-        self.write_status().await?;
-        self.shared.metrics.changed_phase(Some(&known), Some(&self.phase()));
-        if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
-            self.shared.metrics.ended(&format!("{:?}", last.outcome));
-        }
-        self.announce(tidings::between(before, &self.status)).await;
-        if self.status.is_at_rest() {
-            self.shared.claims.release(&self.key);
-            self.shared.interests.release(&self.key.namespace);
-        }
-        Ok(())
-    }
-
-    pub(super) async fn write_status(&mut self) -> Result<(), Trouble> {
-        let version = self.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let written = match record::write(&self.shared.api, &self.address, &version, &self.status).await {
-            Ok(written) => written,
-            // Deleted, and nothing held it back any more.
-            Err(Trouble::NotFound(_)) => return Ok(()),
-            Err(trouble) => return Err(trouble),
-        };
-        self.object["metadata"]["resourceVersion"] = json!(written.metadata.resource_version);
-        if let Some(finalizers) = written.metadata.finalizers {
-            self.object["metadata"]["finalizers"] = json!(finalizers);
-        }
-        Ok(())
-    }
-
-    fn phase(&self) -> String {
-        format!("{:?}", self.status.phase)
     }
 
     /// When to look again, and what should wake us before.
@@ -335,14 +267,4 @@ impl Attendance {
         }
         if self.is_fighting { Next::Pause(wait) } else { Next::Wait(wait) }
     }
-}
-
-/// Takes the plan out of its object, so that it is not held twice.
-fn plan_of(object: &mut Value) -> Value {
-    let mut plan = serde_json::Map::new();
-    for field in ["apiVersion", "kind", "metadata"] {
-        plan.extend(object.get(field).map(|value| (field.to_owned(), value.clone())));
-    }
-    plan.extend(object.as_object_mut().and_then(|fields| fields.remove_entry("spec")));
-    Value::Object(plan)
 }

@@ -78,8 +78,8 @@ pub(super) async fn load(api: &Api, plan: &PlanKey, name: &str) -> Result<Option
         if *of == plan.name { Ok(captured) } else { Err(format!("it holds the plan `{}`, not `{}`", of.escape_debug(), plan.name)) }
     });
     captured.map(Some).map_err(|problem| {
-        let help = "restore it, or delete it: then the release goes on with the plan's object";
-        Trouble::Refused(format!("the ControllerRevision `{}` cannot be used: {problem}; {help}", name.escape_debug()))
+        let help = "restore it, or delete it and the release goes on with the plan's object";
+        Trouble::Refused(format!("the ControllerRevision `{}` cannot be used ({help}): {problem}", name.escape_debug()))
     })
 }
 

@@ -78,7 +78,7 @@ impl Check<'_> {
     }
 
     /// Live equals the baseline, or what the last release left, at every path; what is no workload may be the target already.
-    async fn start(&self, purpose: Purpose) -> Result<Option<Hold>, Trouble> {
+    pub(super) async fn start(&self, purpose: Purpose) -> Result<Option<Hold>, Trouble> {
         let mut wrong = Vec::new();
         for target in self.objects.iter() {
             let live = target.live(self.api).await?;

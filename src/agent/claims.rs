@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::objects::Objects;
+use crate::model::ObjectKey;
 
 /// A plan by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +27,9 @@ pub(super) struct Claims(Mutex<BTreeMap<Object, PlanKey>>);
 
 /// Namespace, group, kind, name.
 type Object = (String, String, String, String);
+
+/// The group of an object of which only the key is known: any.
+const ANY: &str = "*";
 
 impl Claims {
     /// Claims all objects for the plan, or says which one another plan holds.
@@ -51,6 +55,16 @@ impl Claims {
         }
     }
 
+    /// Enters what a plan holds by its recorded keys, where the plan itself cannot be read: objects of that kind and name in any
+    /// group, which is rather too much than too little.
+    pub(super) fn enter_keys(&self, plan: &PlanKey, keys: &[ObjectKey]) {
+        let mut held = self.held();
+        for key in keys {
+            let kind = key.kind().split('.').next().unwrap_or_default().to_owned();
+            held.entry((plan.namespace.clone(), ANY.to_owned(), kind, key.name().to_owned())).or_insert_with(|| plan.clone());
+        }
+    }
+
     /// Gives up all that the plan holds.
     pub(super) fn release(&self, plan: &PlanKey) {
         self.held().retain(|_, holder| holder != plan);
@@ -63,7 +77,9 @@ impl Claims {
 
 fn holder(held: &BTreeMap<Object, PlanKey>, plan: &PlanKey, objects: &Objects) -> Option<String> {
     objects.iter().find_map(|target| {
-        let holder = held.get(&object(plan, target)).filter(|holder| *holder != plan)?;
+        let exact = object(plan, target);
+        let of_any_group = (exact.0.clone(), ANY.to_owned(), exact.2.clone(), exact.3.clone());
+        let holder = [exact, of_any_group].iter().filter_map(|object| held.get(object)).find(|holder| *holder != plan)?;
         Some(format!("{} belongs to the release of the plan `{}` until that is over", target.key, holder.name))
     })
 }

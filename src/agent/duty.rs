@@ -10,15 +10,16 @@ use super::capture::{self, Captured};
 use super::check::{self, Check};
 use super::events::Kind;
 use super::hand_back;
+use super::late::Bound;
 use super::objects::{Objects, Unresolved};
 use super::observe::Sight;
-use super::revisions;
 use super::settled;
 use super::shared::Shared;
 use super::trouble::Trouble;
-use super::write::{Missing, Obstacle, Originals, Writes, Wrote, is_terminating};
+use super::write::{Missing, Obstacle, Originals, Writes, Wrote};
 use crate::machine::{self, Duty, Event};
-use crate::model::{Await, Bindings, HoldCause, LateValue, ObjectKey, Part, Plan, Purpose, Revision, Stage, VersionKey};
+use crate::model::{Bindings, HoldCause, ObjectKey, Part, Plan, Purpose, Stage};
+use crate::patch::Difference;
 
 impl Attendance {
     /// Does what the recorded state asks for, and returns what came of it; `None`: there is nothing to do.
@@ -67,18 +68,15 @@ impl Attendance {
             Ok(objects) => objects,
             Err(problem) => return Ok(Event::Checked { turn, result: Err(check::unresolved(problem)?) }),
         };
-        let bindings = self.status.bindings.clone();
-        let writes = self.writes(&own, &objects, &bindings, None);
-        let check = Check {
-            api: &self.shared.api,
-            claims: &self.shared.claims,
-            key: &self.key,
-            plan: &own,
-            objects: &objects,
-            status: &self.status,
-            writes: &writes,
-        };
-        Ok(Event::Checked { turn, result: check.run(purpose).await? })
+        let result = self.look_before(&own, &objects, async |check| check.run(purpose).await).await?;
+        Ok(Event::Checked { turn, result })
+    }
+
+    /// Lends what a check needs.
+    async fn look_before<T>(&self, own: &Plan, objects: &Objects, ask: impl AsyncFnOnce(&Check<'_>) -> T) -> T {
+        let writes = self.writes(own, objects, &self.status.bindings, None);
+        let Shared { api, claims, .. } = &*self.shared;
+        ask(&Check { api, claims, key: &self.key, plan: own, objects, status: &self.status, writes: &writes }).await
     }
 
     async fn capture(&mut self, again: bool) -> Result<Event, Trouble> {
@@ -90,12 +88,21 @@ impl Attendance {
             Ok(objects) => objects,
             Err(problem) => return unresolved(problem),
         };
-        hand_back::finalizer(&self.shared.api, &self.address, true).await?;
-        self.refresh_version().await?;
+        let turn = self.status.turn;
         let before = self.running.as_ref().filter(|_| again).map(|(_, captured)| captured.originals.clone());
         let originals = capture::read_originals(&self.shared.api, &objects, before.as_ref()).await?;
+        let purpose = self.status.cursor.as_ref().map(|cursor| cursor.purpose);
+        if purpose == Some(Purpose::Release)
+            && !again
+            && let Some(hold) = self.look_before(&own, &objects, async |check| check.start(Purpose::Release).await).await?
+        {
+            // The checks may be long ago: what somebody has changed since is not what this release begins with.
+            self.shared.claims.release(&self.key);
+            return Ok(Event::Checked { turn, result: Err(hold) });
+        }
+        hand_back::finalizer(&self.shared.api, &self.address, true).await?;
+        self.refresh_version().await?;
         let captured = Captured { plan: own, originals };
-        let turn = self.status.turn;
         let name = capture::keep(&self.shared.api, &captured, turn).await?;
         // From here on this is the plan that runs.
         self.running = Some((name.clone(), Arc::new(captured)));
@@ -171,6 +178,10 @@ impl Attendance {
                     Ok(Wrote::Same | Wrote::Gone) => {}
                     Ok(Wrote::Created) => repaired.push((version.object().clone(), None, "it was gone".to_owned())),
                     Ok(Wrote::Changed(differences)) => {
+                        // What follows the number of pods is our own write, and no repair.
+                        if is_our_own(&differences) {
+                            continue;
+                        }
                         let foreign = differences.iter().filter_map(|difference| difference.writer.as_ref());
                         let manager = foreign.map(|writer| writer.manager.clone()).find(|manager| manager != MANAGER);
                         let fields: Vec<String> = differences.iter().take(3).map(ToString::to_string).collect();
@@ -248,62 +259,11 @@ impl Attendance {
     fn restores(&self) -> bool {
         self.status.cursor.as_ref().is_some_and(|cursor| matches!(cursor.part, Part::Abort | Part::AbortFinish))
     }
-
-    /// Finds the late values that the versions need.
-    async fn bind(&self, plan: &Plan, objects: &Objects, versions: &[VersionKey]) -> Result<Bound, Trouble> {
-        let needs =
-            plan.spec.bindings.iter().any(|binding| binding.value == LateValue::CanaryRevision && versions.contains(&binding.object));
-        if !needs || self.status.bindings.canary_revision.is_some() {
-            return Ok(Bound::Known);
-        }
-        let Some(workload) = new_pods(plan) else {
-            return Ok(Bound::Unknown("no stage says which pods are the new ones".to_owned()));
-        };
-        let live = match objects.get(workload) {
-            Some(target) => target.live(&self.shared.api).await?,
-            None => None,
-        };
-        let found = match &live {
-            Some(live) => revisions::current(&self.shared.api, &self.key.namespace, live).await?,
-            None => None,
-        };
-        Ok(match found {
-            Some(found) => Bound::News(Bindings { canary_revision: Some(found.hash), ..Bindings::default() }),
-            None => Bound::Unknown(format!("{workload}: its controller has not said yet which revision its pods have")),
-        })
-    }
 }
 
-impl Attendance {
-    /// Reads the revision of the new pods again: a workload that was made anew may have another.
-    pub(super) async fn revision(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
-        let is_bound = plan.spec.bindings.iter().any(|binding| binding.value == LateValue::CanaryRevision);
-        let Some(known) = self.status.bindings.canary_revision.clone().filter(|_| is_bound && self.status.captured.is_some()) else {
-            return Ok(());
-        };
-        let Ok(objects) = self.objects(plan).await else { return Ok(()) };
-        let Some(target) = new_pods(plan).and_then(|workload| objects.get(workload)) else { return Ok(()) };
-        let Some(live) = target.live(&self.shared.api).await?.filter(|live| !is_terminating(live)) else { return Ok(()) };
-        let found = revisions::current(&self.shared.api, &self.key.namespace, &live).await?;
-        if let Some(found) = found.filter(|found| found.hash != known) {
-            self.apply(&Event::Bound(Bindings { canary_revision: Some(found.hash), ..Bindings::default() }));
-        }
-        Ok(())
-    }
-}
-
-/// Whether all late values are there.
-enum Bound {
-    Known,
-    News(Bindings),
-    Unknown(String),
-}
-
-/// The workload of the new pods.
-fn new_pods(plan: &Plan) -> Option<&ObjectKey> {
-    let awaits = plan.spec.steps.iter().flat_map(|step| &step.stages).flat_map(|stage| &stage.awaits);
-    let mut awaits = awaits;
-    awaits.find_map(|wait| if let Await::PodsReady { workload, revision: Revision::Canary, .. } = wait { Some(workload) } else { None })
+/// Whether all that is different was written by ourselves.
+fn is_our_own(differences: &[Difference]) -> bool {
+    differences.iter().all(|difference| difference.writer.as_ref().is_some_and(|writer| writer.manager == MANAGER))
 }
 
 fn unresolved(problem: Unresolved) -> Result<Event, Trouble> {
@@ -313,13 +273,13 @@ fn unresolved(problem: Unresolved) -> Result<Event, Trouble> {
     }
 }
 
-/// What passes by itself is tried again without a word; the rest is recorded.
+/// What may pass by itself is tried again, without a word at first; the rest is recorded.
 fn failed(obstacle: Obstacle) -> Result<Event, Trouble> {
-    let event = Event::Failed { permanent: obstacle.is_permanent(), reason: obstacle.to_string() };
+    let (permanent, reason) = (obstacle.is_permanent(), obstacle.to_string());
     if let Obstacle::Trouble { trouble, .. } = obstacle
         && (trouble.is_passing() || trouble == Trouble::NotLeader)
     {
-        return Err(trouble);
+        return Err(trouble.worded(reason));
     }
-    Ok(event)
+    Ok(Event::Failed { permanent, reason })
 }

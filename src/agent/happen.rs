@@ -2,27 +2,23 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use serde_json::Value;
-
-use super::attend::{Attendance, Next};
+use super::attend::Attendance;
 use super::commands;
 use super::events::{self, Kind};
 use super::hand_back;
 use super::objects::Unresolved;
 use super::offer;
-use super::record;
 use super::trouble::Trouble;
 use super::write::is_terminating;
 use crate::kruise_status;
 use crate::machine::Event;
-use crate::model::{Bindings, LateValue, Part, Phase, Plan};
+use crate::model::{Part, Phase, Plan};
 
 impl Attendance {
-    /// Tells the machine what has happened outside.
-    pub(super) async fn happenings(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
+    /// Tells the machine what has happened outside. What people ask for is heard though other things cannot be read.
+    pub(super) async fn happenings(&mut self, plan: &Arc<Plan>, sees_rollout: bool) -> Result<(), Trouble> {
         let is_going = is_terminating(&self.object);
-        let rollout_is_going = self.rollout.as_ref().is_none_or(is_terminating);
+        let rollout_is_going = sees_rollout && self.rollout.as_ref().is_none_or(is_terminating);
         let has_written = self.status.captured.is_some()
             || self.status.cursor.as_ref().is_some_and(|cursor| !matches!(cursor.part, Part::Check | Part::Capture));
         if !self.status.is_at_rest() && (is_going || (rollout_is_going && has_written)) {
@@ -38,16 +34,17 @@ impl Attendance {
         if is_going && self.status.is_at_rest() {
             return Ok(());
         }
-        if let Some(rollout) = &self.rollout {
+        if let Some(rollout) = self.rollout.as_ref().filter(|_| sees_rollout) {
             let switches = kruise_status::commands(plan, &self.status, rollout);
             if (switches.paused, switches.disabled) != (self.status.suspended.paused, self.status.suspended.disabled) {
                 self.apply(&Event::Suspended { paused: switches.paused, disabled: switches.disabled });
             }
         }
+        let mut offered = Ok(());
         match self.own.clone() {
             Ok(own) => {
                 if self.is_news() {
-                    self.offer(&own).await?;
+                    offered = self.offer(&own).await;
                 }
             }
             Err(problem) if self.told_problem.as_ref() != Some(&problem) => {
@@ -56,13 +53,14 @@ impl Attendance {
             }
             Err(_) => {}
         }
+        self.requests(plan, offered.is_ok(), sees_rollout).await;
+        offered?;
         self.replicas(plan).await?;
-        self.revision(plan).await?;
-        self.requests(plan).await;
-        Ok(())
+        self.revision(plan).await
     }
 
-    /// Whether the offer of the object's plan may say anything that the status does not know.
+    /// Whether the offer of the object's plan may say anything that the status does not know. A release that has ended, and a
+    /// workload that was rolled out past the plan, are left alone until the object changes, whatever becomes of the workload.
     fn is_news(&self) -> bool {
         let is_known = self.status.digest.as_ref() == Some(&self.own_digest)
             && self.status.observed_generation == Some(offer::generation(&self.object));
@@ -87,32 +85,19 @@ impl Attendance {
         Ok(())
     }
 
-    /// Where pods are a share of all, tells how many that are now.
-    async fn replicas(&mut self, plan: &Arc<Plan>) -> Result<(), Trouble> {
-        let is_bound = plan.spec.bindings.iter().any(|binding| matches!(binding.value, LateValue::Replicas(_)));
-        if !is_bound || self.status.captured.is_none() {
-            return Ok(());
-        }
-        let Ok(objects) = self.objects(plan).await else { return Ok(()) };
-        let Some(target) = super::check::workload(plan).and_then(|version| objects.get(version.object())) else { return Ok(()) };
-        let Some(live) = target.live(&self.shared.api).await? else { return Ok(()) };
-        let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).and_then(|replicas| u32::try_from(replicas).ok());
-        if replicas.is_some() && replicas != self.status.bindings.replicas {
-            self.apply(&Event::Bound(Bindings { replicas, ..Bindings::default() }));
-        }
-        Ok(())
-    }
-
-    async fn requests(&mut self, plan: &Plan) {
+    async fn requests(&mut self, plan: &Plan, is_offered: bool, sees_rollout: bool) {
         match commands::annotated(&self.object, &self.status) {
+            // It may speak of the plan that is still to be taken up.
+            Some(Ok(request)) if !is_offered && self.status.digest.as_ref() != Some(&request.digest) => {}
             Some(Ok(request)) => self.apply(&Event::Asked(request)),
-            Some(Err(problem)) if self.told_problem.as_ref() != Some(&problem) => {
+            Some(Err(problem)) if self.told_request.as_ref() != Some(&problem) => {
                 self.tell(Kind::Warning, "RequestRefused", &problem).await;
-                self.told_problem = Some(problem);
+                self.told_request = Some(problem);
             }
             Some(Err(_)) | None => {}
         }
-        let Some(command) = self.rollout.as_ref().map(|rollout| kruise_status::commands(plan, &self.status, rollout)) else { return };
+        let rollout = self.rollout.as_ref().filter(|_| sees_rollout);
+        let Some(command) = rollout.map(|rollout| kruise_status::commands(plan, &self.status, rollout)) else { return };
         if let Some((verb, step)) = command.asked {
             self.apply(&Event::Commanded { verb, step });
         }
@@ -120,18 +105,6 @@ impl Attendance {
         if let Some(refused) = command.refused {
             self.tell(Kind::Warning, "RequestRefused", &refused).await;
         }
-    }
-
-    /// A plan that cannot be used, and nothing that runs: says so, and touches nothing.
-    pub(super) async fn refuse(&mut self) -> Result<Next, Trouble> {
-        let Err(problem) = self.own.clone() else { return Ok(Next::Rest) };
-        let before = self.status.clone();
-        self.status = record::unreadable(&before, offer::generation(&self.object), &problem, Timestamp::now());
-        if self.status != before {
-            self.tell(Kind::Warning, "PlanRefused", &problem).await;
-            self.write_status().await?;
-        }
-        Ok(Next::Rest)
     }
 
     /// Whether the namespace takes no new objects because it is being deleted.

@@ -4,6 +4,7 @@
 
 mod agreed;
 mod announce;
+mod answer;
 mod api;
 mod attend;
 mod capture;
@@ -19,8 +20,11 @@ mod hand_back;
 mod happen;
 mod health;
 mod interest;
+mod late;
 mod lease;
+mod listing;
 mod logs;
+mod look;
 mod metrics;
 mod objects;
 mod observe;
@@ -33,6 +37,7 @@ mod run;
 mod served;
 mod settled;
 mod shared;
+mod stuck;
 mod supervise;
 mod sweep;
 mod tend;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::answer::cut;
 use super::api::Api;
 use super::objects::Objects;
 use super::revisions;
@@ -38,7 +39,7 @@ impl Sight<'_> {
                 Await::Gone { object } => self.gone(object).await?,
                 Await::Grace(_) => None,
             };
-            unmet.extend(missing);
+            unmet.extend(missing.map(|words| cut(&words)));
         }
         Ok(unmet)
     }

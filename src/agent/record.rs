@@ -1,10 +1,13 @@
 //! The status of a plan in the cluster: read, and written with the resource version that was read.
+//!
+//! What cannot be read is not written over: it may be all that leads back to what ran before.
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::api::Api;
-use super::glimpse::Glimpse;
+use super::attend::Attendance;
+use super::tidings;
 use super::trouble::Trouble;
 use crate::model::{Condition, Phase, PlanStatus};
 
@@ -16,22 +19,27 @@ pub(super) fn read(object: &Value) -> Result<PlanStatus, String> {
     }
 }
 
-/// Writes the status, unless the object has changed since it was read. Returns the object's metadata.
-pub(super) async fn write(api: &Api, address: &str, resource_version: &str, status: &PlanStatus) -> Result<Glimpse, Trouble> {
-    let value = serde_json::to_value(status).map_err(|error| Trouble::Refused(error.to_string()))?;
-    let operations = [
-        json!({"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version}),
-        json!({"op": "add", "path": "/status", "value": value}),
-    ];
-    api.patch_for_metadata(&format!("{address}/status"), &operations).await
+/// Returns what can be read of a status that cannot be read as a whole: what is claimed, where what is kept is found, and what
+/// people are told.
+pub(super) fn readable_part(object: &Value) -> PlanStatus {
+    fn field<T: DeserializeOwned + Default>(object: &Value, field: &str) -> T {
+        let value = object.get("status").and_then(|status| status.get(field)).cloned();
+        value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
+    }
+    PlanStatus {
+        claims: field(object, "claims"),
+        captured: field(object, "captured"),
+        waiting_for: field(object, "waitingFor"),
+        conditions: field(object, "conditions"),
+        ..PlanStatus::default()
+    }
 }
 
-/// The status of a plan that cannot be read, or of which nothing is known but that: what runs stays as it is.
-pub(super) fn unreadable(status: &PlanStatus, generation: i64, problem: &str, now: Timestamp) -> PlanStatus {
+/// The status of a plan with which nothing can be done: what is recorded of its release stays as it is, and the words say why.
+pub(super) fn stuck(status: &PlanStatus, reason: &str, words: &str, now: Timestamp) -> PlanStatus {
     let mut next = status.clone();
-    next.observed_generation = Some(generation);
     next.phase = Phase::Stalled;
-    next.waiting_for = Some(format!("a plan that can be used: {problem}"));
+    next.waiting_for = Some(words.to_owned());
     let conditions = [("Ready", false), ("Reconciling", false), ("Stalled", true), ("InSync", false)];
     next.conditions = conditions
         .into_iter()
@@ -41,12 +49,82 @@ pub(super) fn unreadable(status: &PlanStatus, generation: i64, problem: &str, no
             Condition {
                 kind: kind.to_owned(),
                 status: holds.to_owned(),
-                reason: "PlanRefused".to_owned(),
-                message: problem.to_owned(),
+                reason: reason.to_owned(),
+                message: words.to_owned(),
                 last_transition_time: since.unwrap_or(now),
-                observed_generation: Some(generation),
+                observed_generation: status.observed_generation,
             }
         })
         .collect();
     next
+}
+
+impl Attendance {
+    /// Records the status if it has changed, and tells what is worth telling.
+    pub(super) async fn record(&mut self, before: &PlanStatus) -> Result<(), Trouble> {
+        if self.status == *before {
+            return Ok(());
+        }
+        self.write_status().await?;
+        self.count(Some(self.phase()));
+        if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
+            self.shared.metrics.ended(&format!("{:?}", last.outcome));
+        }
+        self.announce(tidings::between(before, &self.status)).await;
+        if self.status.is_at_rest() {
+            self.shared.claims.release(&self.key);
+            self.shared.interests.release(&self.key.namespace);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn write_status(&mut self) -> Result<(), Trouble> {
+        let value = serde_json::to_value(&self.status).map_err(|error| Trouble::Refused(error.to_string()))?;
+        self.patch_status(vec![json!({"op": "add", "path": "/status", "value": value})]).await
+    }
+
+    /// Writes of a status that cannot be read no more than what says so. Returns whether that is news.
+    pub(super) async fn write_words(&mut self, said: &PlanStatus) -> Result<bool, Trouble> {
+        if (&said.waiting_for, &said.conditions) == (&self.status.waiting_for, &self.status.conditions) {
+            return Ok(false);
+        }
+        let values = serde_json::to_value(said).map_err(|error| Trouble::Refused(error.to_string()))?;
+        let add = |field: &str| json!({"op": "add", "path": format!("/status/{field}"), "value": values.get(field)});
+        self.patch_status(["phase", "waitingFor", "conditions"].map(add).to_vec()).await?;
+        Ok(true)
+    }
+
+    /// Writes to the status, unless the object has changed since it was read.
+    async fn patch_status(&mut self, operations: Vec<Value>) -> Result<(), Trouble> {
+        let version = self.object.pointer("/metadata/resourceVersion").cloned().unwrap_or_default();
+        let mut patch = vec![json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version})];
+        patch.extend(operations);
+        let written = match self.shared.api.patch_for_metadata(&format!("{}/status", self.address), &patch).await {
+            Ok(written) => written,
+            // Deleted, and nothing held it back any more.
+            Err(Trouble::NotFound(_)) => return Ok(()),
+            Err(trouble) => return Err(trouble),
+        };
+        self.object["metadata"]["resourceVersion"] = json!(written.metadata.resource_version);
+        if let Some(finalizers) = written.metadata.finalizers {
+            self.object["metadata"]["finalizers"] = json!(finalizers);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{read, readable_part};
+
+    #[test]
+    fn of_a_status_that_cannot_be_read_the_claims_are() {
+        let object = json!({"status": {"phase": "Baking", "claims": ["Service/shop"], "captured": "rollout-shop-2", "conditions": 7}});
+        assert!(read(&object).unwrap_err().starts_with("`status` cannot be read: invalid type: integer `7`"));
+        let part = readable_part(&object);
+        assert_eq!((part.claims.len(), part.captured.as_deref(), part.conditions.len()), (1, Some("rollout-shop-2"), 0));
+        assert_eq!(read(&json!({})).unwrap(), readable_part(&json!({})));
+    }
 }

@@ -9,6 +9,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::attend::plans;
 use super::claims::PlanKey;
+use super::listing::{Listing, Place};
 use super::served::Resource;
 use super::shared::Shared;
 use super::tend::{Bell, First, tend};
@@ -27,7 +28,7 @@ fn rollouts() -> Resource {
 
 /// What a watch has told.
 enum News {
-    Plan(Seen),
+    Plan(Place, Seen),
     Rollout(Seen),
     Object(String, Seen),
 }
@@ -39,7 +40,9 @@ pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
     let places = if namespaces.is_empty() { vec![None] } else { namespaces.into_iter().map(Some).collect() };
     for place in &places {
         let client = shared.api.client();
-        watches.spawn(watch(client.clone(), plans(), place.clone(), News::Plan, sender.clone()));
+        let of = place.clone();
+        let tell = move |seen| News::Plan(of.clone(), seen);
+        watches.spawn(watch(client.clone(), plans(), place.clone(), tell, sender.clone()));
         watches.spawn(watch(client, rollouts(), place.clone(), News::Rollout, sender.clone()));
     }
     let (examined, _) = values::channel(false);
@@ -50,10 +53,8 @@ pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
         informers: BTreeMap::new(),
         tasks: JoinSet::new(),
         bells: BTreeMap::new(),
-        marks: BTreeMap::new(),
-        told: BTreeSet::new(),
+        listing: Listing::of(&places),
         unexamined: BTreeSet::new(),
-        lists_left: places.len(),
         examined: Arc::new(examined),
         turns: Arc::new(Semaphore::new(AT_ONCE)),
         first_turns: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
@@ -68,13 +69,9 @@ struct Supervisor {
     informers: BTreeMap<(String, Resource), AbortHandle>,
     tasks: JoinSet<(PlanKey, Report)>,
     bells: BTreeMap<PlanKey, Arc<Bell>>,
-    /// What was seen of each plan.
-    marks: BTreeMap<PlanKey, u64>,
-    /// The plans of the list that is being told.
-    told: BTreeSet<PlanKey>,
+    listing: Listing,
     /// Plans that were there from the beginning and whose claims are not known yet.
     unexamined: BTreeSet<PlanKey>,
-    lists_left: usize,
     examined: Arc<values::Sender<bool>>,
     turns: Arc<Semaphore>,
     first_turns: Arc<Semaphore>,
@@ -113,38 +110,11 @@ impl Supervisor {
 
     fn hear(&mut self, news: News) {
         match news {
-            News::Plan(Seen::There(plan)) => {
-                let key = PlanKey { namespace: plan.namespace, name: plan.name };
-                self.told.insert(key.clone());
-                if self.marks.get(&key) != Some(&plan.mark) {
-                    self.marks.insert(key.clone(), plan.mark);
-                    if self.lists_left > 0 {
-                        self.unexamined.insert(key.clone());
-                    }
-                    self.ring(&key, true, plan.is_running);
-                }
-            }
-            News::Plan(Seen::Gone(plan)) => {
-                let key = PlanKey { namespace: plan.namespace, name: plan.name };
-                self.marks.remove(&key);
-                self.wake(&key);
-            }
-            News::Plan(Seen::All) => {
-                if self.lists_left > 0 {
-                    self.lists_left -= 1;
-                    self.examine();
-                }
-                let told = std::mem::take(&mut self.told);
-                // What vanished while nobody watched. Watches of single namespaces may tell of others too often: harmless.
-                let vanished: Vec<PlanKey> = self.marks.keys().filter(|key| !told.contains(key)).cloned().collect();
-                for key in vanished {
-                    self.wake(&key);
-                }
-            }
+            News::Plan(place, seen) => self.hear_of_plan(&place, seen),
             // A plan has its Rollout's name.
             News::Rollout(Seen::There(rollout) | Seen::Gone(rollout)) => {
                 let key = PlanKey { namespace: rollout.namespace.clone(), name: rollout.name };
-                if self.marks.contains_key(&key) {
+                if self.listing.knows(&key) {
                     self.wake(&key);
                 }
                 for key in self.shared.interests.concerned(&rollout.namespace, &rollout.names) {
@@ -156,7 +126,40 @@ impl Supervisor {
                     self.ring(&key, false, true);
                 }
             }
-            News::Rollout(Seen::All) | News::Object(_, Seen::All) => {}
+            News::Rollout(Seen::Begins | Seen::All | Seen::Refused) | News::Object(_, Seen::Begins | Seen::All | Seen::Refused) => {}
+        }
+    }
+
+    fn hear_of_plan(&mut self, place: &Place, seen: Seen) {
+        match seen {
+            Seen::Begins => self.listing.begins(place),
+            Seen::There(plan) => {
+                let key = PlanKey { namespace: plan.namespace, name: plan.name };
+                let is_first = self.listing.is_first(place);
+                if self.listing.there(place, &key, plan.mark) {
+                    if is_first && !self.bells.contains_key(&key) {
+                        self.unexamined.insert(key.clone());
+                        self.examine();
+                    }
+                    self.ring(&key, true, plan.is_running);
+                }
+            }
+            Seen::Gone(plan) => {
+                let key = PlanKey { namespace: plan.namespace, name: plan.name };
+                self.listing.gone(&key);
+                self.wake(&key);
+            }
+            Seen::All => {
+                let vanished = self.listing.all(place);
+                self.examine();
+                for key in vanished {
+                    self.wake(&key);
+                }
+            }
+            Seen::Refused => {
+                self.listing.refused(place);
+                self.examine();
+            }
         }
     }
 
@@ -207,9 +210,8 @@ impl Supervisor {
 
     /// Lets checks begin as soon as everything that is claimed is known.
     fn examine(&mut self) {
-        if self.lists_left == 0 && self.unexamined.is_empty() {
-            self.examined.send_replace(true);
-        }
+        let is_known = self.listing.is_complete() && self.unexamined.is_empty();
+        self.examined.send_if_modified(|known| std::mem::replace(known, is_known) != is_known);
     }
 
     /// Watches what plans in mid-release are interested in, and nothing else.

@@ -34,6 +34,13 @@ impl Bell {
         self.rung.load(Ordering::Acquire)
     }
 
+    /// Waits until it was rung loudly.
+    async fn rung_loudly(&self) {
+        while !self.loud.load(Ordering::Acquire) {
+            self.notify.notified().await;
+        }
+    }
+
     /// Forgets what has rung up to now: what follows sees it.
     fn hear(&self) {
         let _ = self.notify.notified().now_or_never();
@@ -46,9 +53,18 @@ impl Bell {
 pub(super) struct First {
     /// Those who wait for their turn; absent for a plan that does not.
     pub(super) turns: Option<Arc<Semaphore>>,
-    /// Told when its claims are entered.
+    /// Told when its claims are entered, or nobody should wait for that any longer.
     pub(super) looked: Arc<Notify>,
 }
+
+impl Drop for First {
+    fn drop(&mut self) {
+        self.looked.notify_one();
+    }
+}
+
+/// So many failures in a row, and other plans wait no longer for what this one claims.
+const ENOUGH: u32 = 7;
 
 /// Attends to one plan until it is at rest. While it waits for its turn nothing of the plan is held.
 pub(super) async fn tend(
@@ -71,10 +87,8 @@ pub(super) async fn tend(
         let plan = attendance.get_or_insert_with(|| Box::new(Attendance::new(Arc::clone(&shared), key.clone())));
         plan.may_check = *examined.borrow();
         let result = Box::pin(plan.pass(|| bell.loud.load(Ordering::Acquire))).await;
-        if plan.has_looked
-            && let Some(first) = first.take()
-        {
-            first.looked.notify_one();
+        if plan.has_looked || failed >= ENOUGH {
+            first = None;
         }
         drop((turn, first_turn));
         match result {
@@ -91,25 +105,23 @@ pub(super) async fn tend(
             }
             Ok(Next::Pause(time)) => {
                 failed = 0;
-                let loudly = async {
-                    while !bell.loud.load(Ordering::Acquire) {
-                        bell.notify.notified().await;
-                    }
-                };
-                let _ = tokio::time::timeout(time, loudly).await;
+                let _ = tokio::time::timeout(time, bell.rung_loudly()).await;
             }
             // Also when we may not write: a lease that is renewed late is held again, and one that is lost ends this task.
-            Err(trouble) => pause(&shared, &key, &trouble, &mut failed).await,
+            Err(trouble) => pause(&shared, &key, &bell, &trouble, &mut failed).await,
         }
     }
 }
 
-/// A moment that grows with each failure in a row. A conflict only means to look again.
-async fn pause(shared: &Shared, key: &PlanKey, trouble: &Trouble, failed: &mut u32) {
+/// A moment that grows with each failure in a row, up to half a minute; of that, what people ask for is heard at once but in
+/// the first second. A conflict only means to look again.
+async fn pause(shared: &Shared, key: &PlanKey, bell: &Bell, trouble: &Trouble, failed: &mut u32) {
     *failed += 1;
     shared.metrics.failed();
     let is_conflict = matches!(trouble, Trouble::Conflict(_)) && *failed < 5;
     let time = if is_conflict { Duration::from_millis(20) } else { Duration::from_millis(250) * 2_u32.pow((*failed).min(7)) };
     tracing::warn!(plan = %key, %trouble, seconds = time.as_secs_f64(), "tried again");
-    tokio::time::sleep(time).await;
+    let deaf = time.min(Duration::from_secs(1));
+    tokio::time::sleep(deaf).await;
+    let _ = tokio::time::timeout(time.saturating_sub(deaf), bell.rung_loudly()).await;
 }

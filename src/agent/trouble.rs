@@ -54,6 +54,14 @@ impl Trouble {
         }
     }
 
+    /// The same that may pass by itself, in other words.
+    pub(super) fn worded(self, words: String) -> Self {
+        if let Self::Busy { after, .. } = self {
+            return Self::Busy { message: words, after };
+        }
+        if self.is_passing() { Self::Unreachable(words) } else { self }
+    }
+
     /// Whether the same request may succeed in a moment, with nobody doing anything.
     pub(super) fn is_passing(&self) -> bool {
         match self {

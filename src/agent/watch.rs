@@ -23,12 +23,16 @@ const PAGE: u32 = 20;
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Seen {
+    /// All objects that exist are told from the beginning.
+    Begins,
     /// An object is there, or has changed.
     There(Box<Sighting>),
     /// An object is gone.
     Gone(Box<Sighting>),
     /// All objects that exist were told once.
     All,
+    /// They may not be listed or watched.
+    Refused,
 }
 
 /// One object.
@@ -70,13 +74,22 @@ pub(super) async fn watch<T: Send + 'static>(
     let patience = Patience::default();
     let works = Arc::clone(&patience.works);
     let mut stream = std::pin::pin!(watcher::watcher(api, config).backoff(patience));
+    let mut is_refused = false;
     while let Some(event) = stream.next().await {
-        works.fetch_or(!matches!(event, Err(_) | Ok(Event::Init)), Ordering::Relaxed);
+        let has_told = !matches!(event, Err(_) | Ok(Event::Init));
+        works.fetch_or(has_told, Ordering::Relaxed);
+        is_refused &= !has_told;
         let seen = match event {
             Ok(Event::Apply(object) | Event::InitApply(object)) => Seen::There(Box::new(sighting(object))),
             Ok(Event::Delete(object)) => Seen::Gone(Box::new(sighting(object))),
             Ok(Event::InitDone) => Seen::All,
-            Ok(Event::Init) => continue,
+            Ok(Event::Init) => Seen::Begins,
+            Err(error) if is_refusal(&error) => {
+                if !std::mem::replace(&mut is_refused, true) {
+                    tracing::warn!(error = super::api::chain(&error), kind = resource.kind, namespace, "may not be watched");
+                }
+                Seen::Refused
+            }
             Err(error) => {
                 tracing::debug!(error = super::api::chain(&error), kind = resource.kind, namespace, "watched again");
                 continue;
@@ -86,6 +99,16 @@ pub(super) async fn watch<T: Send + 'static>(
             return;
         }
     }
+}
+
+/// Whether somebody has to grant a right first.
+fn is_refusal(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchError, WatchStartFailed};
+
+    let (InitialListFailed(kube::Error::Api(status)) | WatchStartFailed(kube::Error::Api(status)) | WatchError(status)) = error else {
+        return false;
+    };
+    matches!(status.code, 401 | 403)
 }
 
 /// How long a watch that failed waits: twice as long each time, up to some seconds, until it has told something. That it

@@ -26,10 +26,11 @@ pub use advance::later;
 /// `turn` is the `PlanStatus::turn` under which the duty was begun. News of another turn is no news any more.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The plan's object as it stands in the cluster. Told at start, after each change of the object, at rest also after a
-    /// change of the workload or of the Rollout's switches, and after `HandedBack`.
+    /// The plan's object as it stands in the cluster. Told at start, after each change of the object and after `HandedBack`;
+    /// also again and again before anything is kept, and where a release has neither ended nor begun, because the workload
+    /// may have changed. A release that has ended is not offered again when its workload changes.
     Offered(Offer),
-    /// All checks before the first write were made.
+    /// All checks before the first write were made. Before anything is kept also: what they found does not hold any more.
     Checked {
         /// Of which turn.
         turn: u64,
@@ -137,7 +138,8 @@ pub enum Duty<'a> {
         /// What for.
         purpose: Purpose,
     },
-    /// Keep the object's own plan, with the live values at its paths; then tell `Captured`.
+    /// Keep the object's own plan, with the live values at its paths; then tell `Captured`. For `Purpose::Release` live objects
+    /// are compared once more, since the checks may be long ago; where they differ, tell `Checked` with the hold.
     Capture {
         /// The plan was refreshed: values that were captured before stay as they are.
         again: bool,
@@ -254,6 +256,11 @@ fn happen(spec: &PlanSpec, status: &mut PlanStatus, event: &Event, now: Timestam
 }
 
 fn checked(spec: &PlanSpec, status: &mut PlanStatus, result: &Result<Bindings, Hold>, now: Timestamp) {
+    if result.is_err() && status.captured.is_none() && status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Capture) {
+        // Something has changed since the checks, and nothing is written yet.
+        status.claims.clear();
+        advance::turn_to(status, Part::Check, now);
+    }
     let Some(cursor) = status.cursor.as_mut().filter(|cursor| cursor.part == Part::Check) else { return };
     status.failure = None;
     match result {

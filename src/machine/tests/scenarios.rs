@@ -424,7 +424,7 @@ fn a_workload_that_somebody_else_rolled_out_is_told_and_never_called_a_success()
         agent.status.condition("Bypassed").map(|it| it.message.as_str()),
         Some("`kubectl` wrote the target at 1970-01-01T00:00:00Z, past the plan")
     );
-    // Put back by its owner, it is a release again.
+    // Offered again when its owner has put it back, it is a release again.
     agent.tell(&Event::Offered(agent.offer()));
     agent.at(Part::Check, 0);
     assert_eq!(agent.status.condition("Bypassed"), None);

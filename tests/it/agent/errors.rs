@@ -59,6 +59,49 @@ fn what_the_api_server_refuses_for_good_is_told_and_tried_again_later() {
 }
 
 #[test]
+fn a_failure_that_lasts_is_told_and_an_abort_is_heard_meanwhile() {
+    scenario(async |world| {
+        let plan = shop();
+        let fault = Fault { method: "PATCH", path: "/virtualservices/shop", status: 500, times: 1_000_000 };
+        world.server.with(|store| store.faults.push(fault));
+        world.apply(&plan);
+        world.agent();
+        let says = "cannot write VirtualService/shop: a fault of the test (tried again by itself)";
+        world.until(says, |world| world.status()["waitingFor"] == says).await;
+        world.until("an event", |world| world.events("RolloutPlan").contains(&"Retrying".to_owned())).await;
+        world.request("abort", 0, "a");
+        world.until("heard", |world| world.status()["handledRequest"] == "a").await;
+        world.server.with(|store| store.faults.clear());
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_right_that_is_taken_in_mid_release_is_told_and_keeps_nobody_from_giving_up() {
+    for right in ["get deployments", "get rollouts", "get replicasets"] {
+        scenario(async |world| {
+            let plan = shop();
+            world.apply(&plan);
+            world.agent();
+            world.until_gate(1).await;
+            world.server.with(|store| store.forbidden.insert(right));
+            // Somebody touches it, so that the agent looks.
+            world.edit("VirtualService", "shop", "owner", |route| route["metadata"]["labels"] = serde_json::json!({"a": "b"}));
+            world.until(right, |world| world.status()["waitingFor"].as_str().is_some_and(|words| words.starts_with("cannot "))).await;
+            assert_eq!(world.status()["phase"], "Stalled");
+            world.request("abort", 0, "a");
+            world.until("heard", |world| world.status()["handledRequest"] == "a").await;
+            world.server.with(|store| store.forbidden.clear());
+            // Nothing tells the agent that it may again.
+            world.edit("VirtualService", "shop", "owner", |route| route["metadata"]["labels"] = serde_json::json!({"a": "c"}));
+            world.until_phase("Aborted").await;
+            assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+        });
+    }
+}
+
+#[test]
 fn one_of_two_agents_works_and_the_other_takes_over_at_once_when_it_stops() {
     scenario(async |world| {
         let plan = shop();

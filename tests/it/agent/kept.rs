@@ -9,7 +9,8 @@ use rollout::model::Plan;
 use rollout::plan::document;
 use serde_json::{Value, json};
 
-use super::world::{World, scenario, shop};
+use super::store::{Fault, Store};
+use super::world::{World, renamed, scenario, shop};
 
 /// A ControllerRevision as the agent makes it.
 fn revision(name: &str, plan: &Plan) -> Value {
@@ -24,6 +25,11 @@ fn packed(value: &Value) -> Value {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(value.to_string().as_bytes()).unwrap();
     json!(ByteString(encoder.finish().unwrap()))
+}
+
+/// The same plan for another namespace.
+fn elsewhere(plan: &Plan) -> Plan {
+    renamed(plan, &[("\"prod\"", "\"other\"")])
 }
 
 /// The agent is killed at the first gate, and the plan goes without a word.
@@ -51,16 +57,119 @@ fn what_is_kept_in_one_namespace_says_nothing_about_another() {
     scenario(async |world| {
         let plan = shop();
         orphan(world, &plan).await;
-        let mut foreign = plan.clone();
-        foreign.namespace = "other".into();
-        world.create(&revision("a-forged-one", &foreign), "tenant");
+        world.create(&revision("a-forged-one", &elsewhere(&plan)), "tenant");
         world.agent();
         let is_restored = |world: &World| {
             world.find("ControllerRevision", "a-forged-one").is_none()
                 || world.faults(&plan, &plan.spec.baseline) == ["a ControllerRevision is left"]
         };
         world.until("the release in its own namespace", is_restored).await;
-        let foreign = |store: &mut super::store::Store| store.requests.iter().any(|it| it.path.contains("/namespaces/other/"));
+        let foreign = |store: &mut Store| store.requests.iter().any(|it| it.path.contains("/namespaces/other/"));
         assert!(!world.server.with(foreign));
+    });
+}
+
+#[test]
+fn what_is_kept_in_one_namespace_is_not_carried_out_in_another() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.kill().await;
+        world.create(&revision("forged", &elsewhere(&plan)), "tenant");
+        world.edit_status("RolloutPlan", "shop", |status| status["captured"] = json!("forged"));
+        world.agent();
+        let says = "it holds a plan of the namespace `other`";
+        world.until(says, |world| world.status()["waitingFor"].as_str().is_some_and(|words| words.contains(says))).await;
+        assert_eq!(world.status()["phase"], "Stalled");
+        world.until("an event", |world| world.events("RolloutPlan").contains(&"Stalled".to_owned())).await;
+        let foreign = |store: &mut Store| store.requests.iter().any(|it| it.path.contains("/namespaces/other/"));
+        assert!(!world.server.with(foreign));
+        // Others go on meanwhile.
+        let cart = renamed(&plan, &[("shop", "cart")]);
+        world.install(&cart);
+        world.apply(&cart);
+        world.until("the other plan goes on", |world| world.status_of("cart")["phase"] == "Gated").await;
+    });
+}
+
+#[test]
+fn a_status_that_cannot_be_read_is_not_written_over() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.kill().await;
+        let recorded = world.status();
+        world.edit_status("RolloutPlan", "shop", |status| status["cursor"]["part"] = json!("bake"));
+        world.agent();
+        let says = "a status that can be read: `status` cannot be read: unknown variant `bake`";
+        world.until(says, |world| world.status()["waitingFor"].as_str().is_some_and(|words| words.contains(says))).await;
+        world.until("an event", |world| world.events("RolloutPlan").contains(&"StatusUnreadable".to_owned())).await;
+        let status = world.status();
+        assert_eq!(status["phase"], "Stalled");
+        for field in ["captured", "claims", "turn", "digest", "bindings", "release"] {
+            assert_eq!(status[field], recorded[field], "{field}");
+        }
+        assert_eq!(status["cursor"]["part"], "bake");
+        assert_eq!(world.live("RolloutPlan", "shop")["metadata"]["finalizers"], json!(["rollout.dev/restore"]));
+        // Somebody else's release of the same objects waits for it.
+        let mut other = plan.clone();
+        other.name = "shop-again".into();
+        other.spec.rollout.name = "shop-again".into();
+        let rollout =
+            json!({"apiVersion": "rollouts.kruise.io/v1beta1", "kind": "Rollout", "metadata": {"name": "shop-again"}, "spec": {}});
+        world.create(&rollout, "engine");
+        world.apply(&other);
+        let expected = "belongs to the release of the plan `shop` until that is over";
+        let waits = |world: &World| world.status_of("shop-again")["waitingFor"].as_str().is_some_and(|waiting| waiting.contains(expected));
+        world.until(expected, waits).await;
+        world.kill().await;
+        world.delete("RolloutPlan", "shop-again");
+
+        world.edit_status("RolloutPlan", "shop", |status| status["cursor"]["part"] = json!("gate"));
+        world.agent();
+        world.until_gate(1).await;
+        world.request("abort", 0, "a");
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_and_has_nothing_kept_can_be_deleted() {
+    scenario(async |world| {
+        world.server.with(|store| store.faults.push(Fault { method: "POST", path: "/controllerrevisions", status: 403, times: 1 }));
+        world.apply(&shop());
+        world.agent();
+        world.until_phase("Stalled").await;
+        assert_eq!(world.live("RolloutPlan", "shop")["metadata"]["finalizers"], json!(["rollout.dev/restore"]));
+        world.edit("RolloutPlan", "shop", "somebody", |plan| plan["spec"]["steps"][0]["newer"] = json!(true));
+        world.until("refused", |world| world.events("RolloutPlan").contains(&"PlanRefused".to_owned())).await;
+        world.delete("RolloutPlan", "shop");
+        world.until("the plan is gone", |world| world.find("RolloutPlan", "shop").is_none()).await;
+    });
+}
+
+#[test]
+fn what_is_changed_between_the_checks_and_the_first_write_is_not_written_over() {
+    scenario(async |world| {
+        let plan = shop();
+        world.server.with(|store| store.faults.push(Fault { method: "POST", path: "/controllerrevisions", status: 403, times: 1 }));
+        world.apply(&plan);
+        world.agent();
+        world.until_phase("Stalled").await;
+        assert_eq!(world.status()["cursor"]["part"], "capture");
+        world.edit("Deployment", "shop", "kubectl-set", |live| {
+            live["spec"]["template"]["spec"]["containers"][0]["image"] = json!("registry.example.com/shop:hotfix");
+        });
+        // Whatever happens to the plan is a reason to look again.
+        world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["annotations"]["rollout.dev/look"] = json!("again"));
+        let says = "what runs is not what the plan begins with";
+        world.until(says, |world| world.status()["waitingFor"].as_str().is_some_and(|words| words.contains(says))).await;
+        assert_eq!(world.status()["cursor"]["part"], "check");
+        assert_eq!(world.writes("/deployments") + world.writes("/services") + world.writes("/virtualservices"), 0);
     });
 }

@@ -106,6 +106,17 @@ impl World {
         result.unwrap();
     }
 
+    pub(super) fn edit_status(&self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let key = self.key(kind, name);
+        let result = self.server.with(|store| {
+            store.update(&key, Some("status"), "somebody", false, |object| {
+                change(&mut object["status"]);
+                Ok(())
+            })
+        });
+        result.unwrap();
+    }
+
     /// What `kubectl-kruise rollout approve` sends.
     pub(super) fn approve(&self, name: &str) {
         let key = self.key("Rollout", name);

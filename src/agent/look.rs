@@ -1,0 +1,146 @@
+//! A plan as it stands in the cluster: its object, what is recorded in it, what is kept of its release, and what it claims.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::answer::cut;
+use super::attend::Attendance;
+use super::capture;
+use super::objects::{Objects, Unresolved};
+use super::offer;
+use super::record;
+use super::trouble::Trouble;
+use crate::model::Plan;
+use crate::plan::{API_VERSION, KIND, digest, from_value};
+
+impl Attendance {
+    /// Reads the plan and enters what it claims. Returns whether it exists.
+    pub(super) async fn look(&mut self) -> Result<bool, Trouble> {
+        let looked = self.look_at_all().await;
+        // What only a person can cure keeps no other plan from beginning.
+        self.has_looked |= looked.as_ref().err().is_none_or(Trouble::is_permanent);
+        looked
+    }
+
+    async fn look_at_all(&mut self) -> Result<bool, Trouble> {
+        let Some(mut object) = self.shared.api.get(&self.address).await? else {
+            self.shared.claims.release(&self.key);
+            self.shared.interests.clear(&self.key);
+            self.shared.interests.release(&self.key.namespace);
+            self.count(None);
+            return Ok(false);
+        };
+        // Who wrote which field of a plan is longer than the plan.
+        object.pointer_mut("/metadata").and_then(Value::as_object_mut).and_then(|metadata| metadata.remove("managedFields"));
+        (self.status, self.unreadable) = match record::read(&object) {
+            Ok(status) => (status, None),
+            Err(problem) => (record::readable_part(&object), Some(cut(&problem))),
+        };
+        let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
+        let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
+        if !spec_is_known || annotated(&self.object) != annotated(&object) {
+            self.own = from_value(plan_of(&mut object)).map(Arc::new).map_err(|error| cut(&error.to_string()));
+            self.own_digest = self.own.as_ref().map(|plan| digest(&plan.spec)).unwrap_or_default();
+        }
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("spec");
+            fields.remove("status");
+            fields.insert("apiVersion".into(), json!(API_VERSION));
+            fields.insert("kind".into(), json!(KIND));
+        }
+        self.object = object;
+        self.count(Some(self.phase()));
+        let loaded = self.load().await;
+        if !self.status.claims.is_empty() {
+            self.enter().await;
+        }
+        self.unusable = match loaded {
+            Err(trouble) if trouble.is_permanent() => Some(cut(&trouble.to_string())),
+            loaded => loaded.map(|()| None)?,
+        };
+        Ok(true)
+    }
+
+    /// Enters what is claimed, by the objects' addresses where they are known.
+    async fn enter(&mut self) {
+        let is_loaded = self.running.is_some() || self.status.captured.is_none();
+        if let Some(plan) = self.plan().filter(|_| is_loaded)
+            && let Ok(objects) = self.objects(&plan).await
+        {
+            self.shared.claims.enter(&self.key, &objects);
+        } else {
+            self.shared.claims.enter_keys(&self.key, &self.status.claims);
+        }
+    }
+
+    /// The plan that goes into the machine: the one that runs, else the object's own.
+    pub(super) fn plan(&self) -> Option<Arc<Plan>> {
+        match &self.running {
+            Some((_, captured)) => Some(Arc::clone(&captured.plan)),
+            None => self.own.as_ref().ok().cloned(),
+        }
+    }
+
+    /// The objects of a plan.
+    pub(super) async fn objects(&mut self, plan: &Arc<Plan>) -> Result<Arc<Objects>, Unresolved> {
+        if let Some((of, objects)) = &self.objects
+            && Arc::ptr_eq(of, plan)
+        {
+            return Ok(Arc::clone(objects));
+        }
+        let objects = Arc::new(Objects::of(plan, &self.shared.api, &self.shared.served).await?);
+        self.objects = Some((Arc::clone(plan), Arc::clone(&objects)));
+        Ok(objects)
+    }
+
+    /// Reads what is kept of the running release.
+    pub(super) async fn load(&mut self) -> Result<(), Trouble> {
+        let Some(name) = self.status.captured.clone() else {
+            self.running = None;
+            return Ok(());
+        };
+        if self.running.as_ref().is_some_and(|(known, _)| *known == name) {
+            return Ok(());
+        }
+        self.running = None;
+        let captured = capture::load(&self.shared.api, &self.key, &name).await?;
+        self.running = captured.map(|mut captured| {
+            // Mostly the same plan, which need not be held twice.
+            if let Some(own) = self.own.as_ref().ok().filter(|own| **own == captured.plan) {
+                captured.plan = Arc::clone(own);
+            }
+            (name, Arc::new(captured))
+        });
+        Ok(())
+    }
+
+    /// Counts the plan in its phase, and in no other.
+    pub(super) fn count(&mut self, phase: Option<String>) {
+        if self.counted != phase {
+            self.shared.metrics.changed_phase(self.counted.as_deref(), phase.as_deref());
+            self.counted = phase;
+        }
+    }
+
+    pub(super) fn phase(&self) -> String {
+        format!("{:?}", self.status.phase)
+    }
+}
+
+impl Drop for Attendance {
+    /// Nobody attends to the plan any more.
+    fn drop(&mut self) {
+        self.count(None);
+    }
+}
+
+/// Takes the plan out of its object, so that it is not held twice.
+fn plan_of(object: &mut Value) -> Value {
+    let mut plan = serde_json::Map::new();
+    for field in ["apiVersion", "kind", "metadata"] {
+        plan.extend(object.get(field).map(|value| (field.to_owned(), value.clone())));
+    }
+    plan.extend(object.as_object_mut().and_then(|fields| fields.remove_entry("spec")));
+    Value::Object(plan)
+}
