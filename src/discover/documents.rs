@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use super::skip::{self, Layout, Skip};
 use super::understood::Understood;
 use super::wanted::{self, Need, Wanted};
-use super::{Asked, Counts, gateways, lists, rollout};
+use super::{Asked, Counts, gateways, lists, rollout, text};
 use crate::config::Config;
 use crate::files::Files;
-use crate::model::{Beside, Finding, Position, Source, Stored, Unnamed};
+use crate::model::{Beside, Finding, Position, Severity, Source, Stored, Unnamed};
 use crate::yaml::{self, RawDocument};
 
 /// What was read of each file.
@@ -107,6 +107,13 @@ impl Documents {
         Unnamed::new(read)
     }
 
+    /// Whether a file with an error holds the name of a Rollout.
+    pub(super) fn is_hidden(&self, name: &str) -> bool {
+        let is_faulty =
+            |record: &Record| record.first.iter().flat_map(|pass| &pass.findings).any(|finding| finding.severity == Severity::Error);
+        self.files.iter().zip(&self.records).any(|((_, bytes), record)| is_faulty(record) && text::guessed(bytes).contains(name))
+    }
+
     /// What is wrong with files.
     pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.passes().flat_map(|pass| &pass.findings)
@@ -146,11 +153,16 @@ fn read_again(files: Files, config: &Config, asked: Asked, before: Option<&Docum
     let is_same = before.is_some_and(|before| before.wanted == wanted);
     let second = |(file, (record, is_known)): (&Entry<'_>, (Record, bool))| {
         let (path, bytes) = *file;
-        if (is_same && is_known) || record.skip.is_some() {
-            record
-        } else {
-            Record { second: second_pass(path, bytes, record.is_first, config, &asked, &wanted).kept(), ..record }
+        if is_same && is_known {
+            return record;
         }
+        let pass = match record.skip {
+            None => second_pass(path, bytes, record.is_first, config, &asked, &wanted),
+            // What the first pass has said needs not be said twice.
+            Some(Skip::Binary) if record.first.is_none() => Pass { findings: missed(path, bytes, &wanted), ..Pass::default() },
+            Some(_) => return record,
+        };
+        Record { second: pass.kept(), ..record }
     };
     let records: Vec<Record> = entries.par_iter().with_min_len(64).zip(firsts).map(second).collect();
     let counts = count(&records);
@@ -194,10 +206,10 @@ fn first_pass(path: &str, bytes: &Arc<[u8]>, layout: &Layout, config: &Config, a
         let is_lost = matches!(skip, Skip::Large | Skip::Output) && holds_rollout(path, bytes);
         return skipped(skip, if is_lost { vec![lost(path, skip, bytes.len())] } else { Vec::new() });
     }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => text,
-        Err(error) if names_rollouts(bytes) => return skipped(Skip::Binary, vec![not_text(path, bytes, error.valid_up_to())]),
-        Ok(_) | Err(_) => return skipped(Skip::Binary, Vec::new()),
+    let text = match text::read(bytes) {
+        Ok(text) => text,
+        Err(fault) if text::guessed(bytes).contains(rollout::GROUP) => return skipped(Skip::Binary, vec![fault.finding(path)]),
+        Err(_) => return skipped(Skip::Binary, Vec::new()),
     };
     let mut pass = Pass::default();
     let is_first = text.contains(rollout::GROUP) || text.contains(wanted::SCRIPTS);
@@ -231,6 +243,14 @@ fn second_pass(path: &str, bytes: &[u8], is_first: bool, config: &Config, asked:
         // The first pass has said so, if it is worth saying.
         Err(_) => Pass { unparsable: usize::from(!is_first), ..Pass::default() },
     }
+}
+
+/// What is wrong with a file that is no text and holds something that a Rollout names.
+fn missed(path: &str, bytes: &[u8], wanted: &Wanted) -> Vec<Finding> {
+    let Some(fault) = text::read(bytes).err().filter(|_| !wanted.is_empty()) else { return Vec::new() };
+    let guessed = text::guessed(bytes);
+    let documents = yaml::split(&guessed).unwrap_or_default();
+    documents.iter().any(|raw| wanted.is_named(raw.text)).then(|| fault.finding(path)).into_iter().collect()
 }
 
 /// Reads documents. Where a `---` is missing between two objects, all but the last would be lost in
@@ -308,21 +328,6 @@ impl Pass {
 fn joined(path: &str, position: Position) -> Finding {
     let message = "a second object begins here without a `---` before it: only the last object of a document counts";
     Finding::error("documents-joined", message).at(path, position).help("write a line `---` between the two objects")
-}
-
-/// Whether bytes that may not be text name the API group of Rollouts.
-fn names_rollouts(bytes: &[u8]) -> bool {
-    bytes.windows(rollout::GROUP.len()).any(|window| window == rollout::GROUP.as_bytes())
-}
-
-/// The finding for a file that names a Rollout and is no text from the byte at `start` on.
-fn not_text(path: &str, bytes: &[u8], start: usize) -> Finding {
-    let before = String::from_utf8_lossy(&bytes[..start]);
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    let number = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX);
-    let position = Position { line: number(before.matches('\n').count()), column: number(last.chars().count()) };
-    let message = format!("this cannot be read: the byte 0x{:02x} is not UTF-8 text", bytes.get(start).copied().unwrap_or_default());
-    Finding::error("unreadable", message).at(path, position).help("save the file as UTF-8")
 }
 
 fn holds_rollout(path: &str, bytes: &[u8]) -> bool {

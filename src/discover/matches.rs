@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fields::{self, no_hint};
 use super::node::Node;
-use crate::model::{Finding, HeaderModifier, HeaderValue, Match, MatchKind, NamedMatch, PathKind, PathMatch};
+use crate::model::{Finding, HeaderModifier, HeaderValue, Match, MatchKind, NamedMatch, PathKind, PathMatch, Traffic};
 
 const MOST_MATCHES: usize = 16;
 const MOST_CONDITIONS: usize = 16;
@@ -193,12 +193,23 @@ fn name_fault(name: &str) -> Option<String> {
     (!name.bytes().all(is_token)).then(|| format!("a name has letters, digits and `!#$%&'*+-.^_|~` only: `{name}`"))
 }
 
-/// What the step changes in the headers of requests that reach the new version.
-pub(super) fn header_modifier(step: &Node<'_>, findings: &mut Vec<Finding>) -> Option<HeaderModifier> {
+/// What the step changes in the headers of requests that reach the new version, by routes that lead there in this step.
+pub(super) fn header_modifier(step: &Node<'_>, traffic: &Traffic, findings: &mut Vec<Finding>) -> Option<HeaderModifier> {
     let node = step.map("requestHeaderModifier", &["set", "add", "remove"], no_hint, findings)?;
     let modifier =
         HeaderModifier { set: values(&node, "set", findings), add: values(&node, "add", findings), remove: removed(&node, findings) };
-    (modifier != HeaderModifier::default()).then_some(modifier)
+    if modifier == HeaderModifier::default() {
+        return None;
+    }
+    // Traffic that cannot be understood is a finding already.
+    let is_tried = ["traffic", "weight"].iter().any(|key| step.child(key).is_some())
+        || step.child("matches").is_some_and(|matches| matches.elements().next().is_some());
+    if !traffic.is_split() && !is_tried {
+        let message = "`requestHeaderModifier` does nothing here: without traffic the step leaves all routes as they are written";
+        let finding = node.warning("header-modifier-unused", message);
+        findings.push(finding.help("give the step traffic or `matches`, or take `requestHeaderModifier` out"));
+    }
+    Some(modifier)
 }
 
 fn values(modifier: &Node<'_>, key: &str, findings: &mut Vec<Finding>) -> Vec<HeaderValue> {

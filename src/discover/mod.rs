@@ -2,7 +2,7 @@
 //!
 //! What users write is checked here, once, with all faults found at the same time; past this door everything is valid.
 //!
-//! - `documents`: the objects in files, in two passes · `understood`: what is known of a Rollout then · `sniff`, `wanted`, `skip`: what is never parsed · `lists`
+//! - `documents`: the objects in files, in two passes · `understood`: what is known of a Rollout then · `sniff`, `wanted`, `skip`: what is never parsed · `text`, `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`: those that a change takes away
@@ -27,6 +27,7 @@ mod routing;
 mod skip;
 mod sniff;
 mod steps;
+mod text;
 mod understood;
 mod v1alpha1;
 mod v1beta1;

@@ -22,7 +22,9 @@ struct Removed<'a> {
 /// Returns a finding for each Rollout of the base that the head has no more, whose workload gets another pod template.
 /// `documents` are those that the head was found in.
 pub fn removed(head: &Discovery, base: &Discovery, documents: &Documents, config: &Config) -> Vec<Finding> {
-    let removed: Vec<Removed<'_>> = base.catalogs.iter().flat_map(|catalog| of_catalog(catalog, head)).collect();
+    // One that may stand in a file that cannot be read is not gone.
+    let is_gone = |removed: &Removed<'_>| !documents.is_hidden(&removed.rollout.reference.name);
+    let removed: Vec<Removed<'_>> = base.catalogs.iter().flat_map(|catalog| of_catalog(catalog, head)).filter(is_gone).collect();
     if removed.is_empty() {
         return Vec::new();
     }

@@ -110,9 +110,9 @@ fn read_step(node: &Node<'_>, percent: Option<i64>, pods: Option<Replicas>, styl
         findings.push(at.error("step-weight-invalid", format!("`weight` is a whole percentage from 0 to 100, not {percent}")));
     }
     let matches = matches::read(node, matches::HEADERS_ONLY, findings);
-    let header_modifier = matches::header_modifier(node, findings);
     let pause = steps::pause(node, findings);
     let traffic = Traffic { weight, matches };
+    let header_modifier = matches::header_modifier(node, &traffic, findings);
     let replicas = pods?;
     let at = if has_replicas { "replicas" } else { "weight" };
     steps::partition_limit(node, at, replicas, traffic.is_split(), style, findings);

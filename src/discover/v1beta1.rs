@@ -90,9 +90,9 @@ fn read_steps(strategy: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>)
 fn read_step(node: &Node<'_>, pods: Option<Replicas>, style: Strategy, findings: &mut Vec<Finding>) -> Option<Step> {
     let weight = traffic(node, style, findings);
     let matches = matches::read(node, matches::ALL, findings);
-    let header_modifier = matches::header_modifier(node, findings);
     let pause: Pause = steps::pause(node, findings);
     let traffic = Traffic { weight, matches };
+    let header_modifier = matches::header_modifier(node, &traffic, findings);
     let replicas = pods?;
     let has_traffic = node.child("traffic").is_some() || traffic.is_split();
     steps::partition_limit(node, "replicas", replicas, has_traffic, style, findings);

@@ -110,6 +110,20 @@ impl Wanted {
         }
     }
 
+    /// Whether nothing is wanted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// Whether a document seems to hold something that a Rollout names.
+    pub(super) fn is_named(&self, text: &str) -> bool {
+        match sniff(text, |_| true) {
+            Sniffed::Object { kind, name: Some(name) } => self.has(kind, name, text),
+            Sniffed::Object { name: None, .. } => self.is_among(text),
+            Sniffed::Unclear | Sniffed::Nothing => false,
+        }
+    }
+
     /// Whether one of the objects that a document seems to hold is among them.
     pub(super) fn is_among(&self, text: &str) -> bool {
         kinds(text).any(|kind| self.objects.iter().any(|(wanted, name)| wanted == kind && text.contains(name.as_str())))

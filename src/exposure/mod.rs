@@ -32,8 +32,6 @@ pub struct Exposure {
     pub steps: Vec<Vec<Entry>>,
     /// After the release.
     pub target: Vec<Entry>,
-    /// Whether objects from beside the plan had a part in it.
-    pub has_others: bool,
 }
 
 /// One gateway object in a state: the way into the workload.
@@ -81,7 +79,6 @@ pub fn of(plan: &Plan, beside: &[&Manifest]) -> Exposure {
         baseline: entry::entries(&view::View::baseline(&objects), &mut later, None),
         steps: spec.steps.iter().map(|step| entry::entries(&view::View::step(&objects, step), &mut later, Some(step))).collect(),
         target: entry::entries(&target, &mut later, None),
-        has_others: objects.has_others(),
     }
 }
 

@@ -48,14 +48,6 @@ impl<'a> Objects<'a> {
         state.iter().filter_map(named).chain(self.beside.iter().copied()).collect()
     }
 
-    /// Whether there are objects beside those of the plan, or a gateway object that some state does without.
-    pub(super) fn has_others(&self) -> bool {
-        let spec = &self.plan.spec;
-        let states = || [&spec.baseline, &spec.target].into_iter().chain(spec.steps.iter().map(|step| &step.state));
-        let is_everywhere = |object: &ObjectKey| states().all(|state| state.iter().any(|key| key.object() == object));
-        !self.beside.is_empty() || !spec.scripts.iter().all(|script| is_everywhere(&script.object))
-    }
-
     /// Whether some state has such an object.
     pub(super) fn is_planned(&self, group: &str, kind: &str, name: &str) -> bool {
         self.planned.values().any(|named| named.is_kind(group, kind) && named.name == Some(name))

@@ -128,6 +128,10 @@ pub const CODES: &[(&str, &str)] = &[
         "gateway-without-script",
         "No script rewrites objects of this kind.\n\n`rollout gateways` lists the kinds that have one. Write your own as `lua_configuration/<group>/<Kind>/trafficRouting.lua`.",
     ),
+    (
+        "header-modifier-unused",
+        "A step changes headers of requests to the new version, and sends it none by a route.\n\nHeaders are changed where a route leads to the new version: in steps with traffic or `matches`. Give the step one of both, or take `requestHeaderModifier` out.",
+    ),
     ("header-name", "A header's name is not one that HTTP allows.\n\nNames are letters, digits and some marks, without spaces and colons."),
     ("header-value", "A header's value is not one that HTTP allows.\n\nValues have no control characters and no line ends."),
     (

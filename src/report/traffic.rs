@@ -2,7 +2,7 @@
 
 use crate::model::{Match, MatchKind, NamedMatch, PathKind};
 
-/// `path ^= /cart and header version=canary`.
+/// `path ^= /cart and header version=canary`; `every request` where nothing is asked of it.
 pub(super) fn said(conditions: &Match) -> String {
     let mut words = Vec::new();
     if let Some(path) = &conditions.path {
@@ -15,6 +15,9 @@ pub(super) fn said(conditions: &Match) -> String {
     }
     words.extend(conditions.headers.iter().map(|header| named("header", header)));
     words.extend(conditions.query_params.iter().map(|parameter| named("query", parameter)));
+    if words.is_empty() {
+        return "every request".into();
+    }
     words.join(" and ")
 }
 
@@ -40,5 +43,6 @@ mod tests {
             query_params: vec![named(MatchKind::RegularExpression, "b.*")],
         };
         assert_eq!(said(&both), "path ^= /cart and header version=canary and query version~b.*");
+        assert_eq!(said(&Match::default()), "every request");
     }
 }

@@ -89,6 +89,23 @@ fn a_rollout_that_is_not_there_is_answered_with_those_of_every_environment() {
 }
 
 #[test]
+fn a_rollout_of_another_environment_is_not_the_one_that_was_asked_for() {
+    let ground = Ground::new();
+    for (environment, name) in [("eu", "shop"), ("us", "shop"), ("us", "web")] {
+        ground.app(environment, name, "1");
+    }
+    ground.write(".rollout.yaml", "environments: [{name: eu, path: eu}, {name: us, path: us}]\n");
+    let known = "there are: eu:demo/shop, us:demo/shop, us:demo/web";
+    for arguments in ["--rollout eu:demo/web", "--rollout eu:demo/web --check", "--env eu --rollout demo/web"] {
+        let said = ground.rollout("", &format!("render {arguments}")).exits(2);
+        said.tells(&format!("no Rollout is called `eu:demo/web`; {known}"));
+    }
+    let said = ground.rollout("", "render --env eu --rollout us:demo/web").exits(2);
+    said.tells("`--env eu` and `--rollout us:demo/web` are two environments");
+    ground.rollout("", "render --env us --rollout us:demo/web").exits(0);
+}
+
+#[test]
 fn plans_that_stay_behind_in_the_configured_folder_are_told() {
     let ground = ground();
     ground.rollout("after", "render --base-dir ../before --out").exits(0);

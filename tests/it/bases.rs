@@ -68,6 +68,18 @@ spec:
   ports: [{port: 80}]
 ";
 
+pub(crate) const INGRESS: &str = "apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: shop
+  namespace: prod
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: shop.example.com
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop, port: {number: 80}}}}]}
+";
+
 /// The change as two commits, two folders, and two streams.
 struct Change {
     ground: Ground,

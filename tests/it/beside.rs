@@ -1,19 +1,7 @@
 //! Objects that no Rollout names and that a release meets all the same: where it makes objects, and behind its Service.
 
-use crate::bases::{ROUTING, SERVICE, deployment, rollout, route};
+use crate::bases::{INGRESS, ROUTING, SERVICE, deployment, rollout, route};
 use crate::ground::{Ground, Said};
-
-const INGRESS: &str = "apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata:
-  name: shop
-  namespace: prod
-spec:
-  ingressClassName: nginx
-  rules:
-  - host: shop.example.com
-    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: shop, port: {number: 80}}}}]}
-";
 
 /// The folders `before` and `after` with a release of `shop` through a routing, and `beside` in both.
 fn ground(routing: &str, beside: &[(&str, String)]) -> Ground {

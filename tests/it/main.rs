@@ -37,6 +37,7 @@ mod recording;
 mod render;
 mod scripts;
 mod selectors;
+mod shares;
 mod told;
 mod tools;
 mod yaml_properties;

@@ -1,5 +1,6 @@
 //! `rollout render`: the main job. The plans of a repository, for people, for programs, and as files to commit.
 
+mod selection;
 mod settle;
 mod shared;
 mod shown;
@@ -213,31 +214,6 @@ impl Args {
     /// Whether the plans' files are written or compared.
     fn is_settling(&self) -> bool {
         self.is_writing() || self.check
-    }
-
-    /// Refuses names that nothing has, unless a fault of the files may be the reason.
-    fn check_selection(&self, repository: &Repository) -> Result<(), Failure> {
-        let catalogs = &repository.head.catalogs;
-        let wanted = self.environment.as_ref().or_else(|| self.rollout.as_ref().and_then(|(environment, ..)| environment.as_ref()));
-        if let Some(wanted) = wanted.filter(|wanted| !catalogs.iter().any(|catalog| catalog.environment == **wanted)) {
-            let names: Vec<_> = catalogs.iter().map(|catalog| catalog.environment.as_str()).filter(|name| !name.is_empty()).collect();
-            let known = if names.is_empty() {
-                "there is no `.rollout.yaml` that names any".into()
-            } else {
-                format!("there are: {}", names.join(", "))
-            };
-            return Err(format!("no environment is called `{wanted}`; {known}").into());
-        }
-        let Some((_, namespace, name)) = &self.rollout else { return Ok(()) };
-        let mut rollouts = catalogs.iter().flat_map(|catalog| &catalog.rollouts);
-        let is_faultless = !repository.head.findings.iter().any(|finding| finding.severity == Severity::Error);
-        if is_faultless && !rollouts.any(|rollout| rollout.namespace == *namespace && rollout.reference.name == *name) {
-            let names = catalogs.iter().flat_map(|catalog| catalog.rollouts.iter().map(|rollout| catalog.name_of(rollout))).take(10);
-            let names: Vec<_> = names.collect();
-            let known = if names.is_empty() { "none was found".into() } else { format!("there are: {}", names.join(", ")) };
-            return Err(format!("no Rollout is called `{namespace}/{name}`; {known}").into());
-        }
-        Ok(())
     }
 
     fn answer(&self, findings: &[Finding]) -> Answer {

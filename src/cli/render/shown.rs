@@ -52,8 +52,7 @@ impl Args {
             text: String::new(),
             document: Value::Null,
             transitions: Vec::new(),
-            // What a plan's files say is told from the plan alone.
-            exposure: Some(&planned.exposure).filter(|exposure| !exposure.has_others),
+            exposure: Some(&planned.exposure),
         };
         let (mut text, mut document, mut html, mut release) = (String::new(), None, None, None);
         let transitions = match self.format {

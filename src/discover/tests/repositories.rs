@@ -367,3 +367,69 @@ fn a_rollout_that_goes_while_its_pods_change_is_told_of() {
     let disabled = ROLLOUT.replacen("spec:", "spec:\n  disabled: true", 1);
     assert_eq!(taken_away(&[("a.yaml", &disabled), ("b.yaml", &old)], &[("b.yaml", &new)]), nothing, "it was disabled");
 }
+
+fn with_bytes(path: &str, bytes: &[u8]) -> Files {
+    let mut files = files(&[("rollout.yaml", ROLLOUT)]);
+    files.insert(path, bytes);
+    files
+}
+
+fn utf_16(text: &str) -> Vec<u8> {
+    [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn what_a_rollout_names_and_is_no_text_is_an_error() {
+    let note = "1:1 note[namespace-default] objects without a namespace are taken to be in `default`";
+    let shown = |files: &Files| shown(&discovered(files, &Config::default())).into_iter().filter(|line| line != note).collect::<Vec<_>>();
+    let latin = |text: &str| [text.as_bytes(), b"# sch\xf6n\n"].concat();
+    let said = "error[unreadable] this cannot be read: ";
+    assert_eq!(shown(&with_bytes("a.yaml", &latin(&deployment()))), [format!("5:6 {said}the byte 0xf6 is not UTF-8 text")]);
+    let flow = deployment().replace("metadata:\n  name: shop", "metadata: {name: shop}");
+    assert_eq!(shown(&with_bytes("a.yaml", &latin(&flow))), [format!("4:6 {said}the byte 0xf6 is not UTF-8 text")]);
+    assert_eq!(shown(&with_bytes("a.yaml", &utf_16(&deployment()))), [format!("1:1 {said}it is UTF-16 text")]);
+    assert_eq!(shown(&with_bytes("a.yaml", &utf_16(ROLLOUT))), [format!("1:1 {said}it is UTF-16 text")]);
+    assert_eq!(shown(&with_bytes("a.yaml", b"kind: Rollout\0rollouts.kruise.io")), [format!("1:14 {said}a byte 0x00, which no text has")]);
+    for unrelated in [latin(&object("apps/v1", "Deployment", "other")), latin(&object("v1", "Secret", "shop")), b"\xff\0kind: A".to_vec()] {
+        assert_eq!(shown(&with_bytes("a.yaml", &unrelated)), [] as [&str; 0]);
+    }
+    let skipped = with_bytes("a.txt", &latin(&deployment()));
+    assert_eq!(shown(&skipped), [] as [&str; 0]);
+}
+
+#[test]
+fn a_rollout_that_cannot_be_read_is_not_gone() {
+    let config = Config::default();
+    let state = |image: &str, path: &str, rollout: &[u8]| {
+        let workload = format!("{}spec:\n  template: {{image: {image}}}\n", deployment());
+        let mut state = files(&[("workload.yaml", &workload)]);
+        state.insert(path, rollout);
+        state
+    };
+    let before = state("a:1", "rollout.yaml", ROLLOUT.as_bytes());
+    let base = discovered(&before, &config);
+    let codes = |head: &Files| {
+        let documents = read(head, &config);
+        let head = discover(&documents, &config);
+        let found = removed(&head, &base, &documents, &config);
+        [head.findings, found]
+            .concat()
+            .iter()
+            .filter(|finding| finding.code != "namespace-default")
+            .map(|finding| finding.code)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&state("a:2", "other.yaml", b"kind: A\n")), ["rollout-removed"]);
+    let tab = ROLLOUT.replace("spec:\n", "spec:\n\ta: 1\n");
+    let template = ROLLOUT.replace("replicas: 1", "replicas: {{ .Values.replicas }}");
+    let joined = format!("{ROLLOUT}{}", object("v1", "Service", "shop"));
+    for (broken, code) in [
+        (tab.as_bytes(), "unreadable"),
+        (template.as_bytes(), "unreadable"),
+        (joined.as_bytes(), "documents-joined"),
+        (&utf_16(ROLLOUT), "unreadable"),
+    ] {
+        assert_eq!(codes(&state("a:2", "rollout.yaml", broken)), [code]);
+        assert_eq!(codes(&state("a:2", "moved.yaml", broken)), [code]);
+    }
+}

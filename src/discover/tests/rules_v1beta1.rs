@@ -51,6 +51,20 @@ fn a_whole_rollout_is_read_with_its_defaults() {
 }
 
 #[test]
+fn headers_that_nobody_changes_are_told_of() {
+    let modifier = "requestHeaderModifier: {set: [{name: a, value: b}]}";
+    let said = "warning[header-modifier-unused] `requestHeaderModifier` does nothing here: without traffic the step leaves all routes as they are written";
+    expect(&step(&format!("{{replicas: 1, {modifier}}}")), &[&format!("10:46 {said}")]);
+    expect(&step(&format!("{{replicas: 1, matches: [], {modifier}}}")), &[&format!("10:59 {said}")]);
+    for used in ["traffic: 20%, ", "matches: [{headers: [{name: a, value: b}]}], "] {
+        expect(&step(&format!("{{replicas: 1, {used}{modifier}}}")), &[]);
+    }
+    expect(&step("{replicas: 1, requestHeaderModifier: {}}"), &[]);
+    let faulty = step(&format!("{{replicas: 1, traffic: 20, {modifier}}}"));
+    expect(&faulty, &["10:32 error[step-traffic-invalid] `traffic` is a percentage from 1% to 100%, not 20"]);
+}
+
+#[test]
 fn gateways_come_in_the_order_custom_ingress_route() {
     let rollout = read(&routing(
         "[{service: shop, gateway: {httpRouteName: shop}, ingress: {name: shop, classType: mse}, customNetworkRefs: [{apiVersion: networking.istio.io/v1, kind: VirtualService, name: shop}]}]",
