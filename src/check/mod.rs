@@ -1,5 +1,7 @@
 //! Rules over a finished plan: what it would do that nobody declared. One rule a file.
 
+mod service_port_missing;
+mod subset_undefined;
 mod traffic_differs;
 mod traffic_leaks;
 mod traffic_lost;
@@ -23,6 +25,8 @@ pub fn exposure(plan: &Plan, originals: &Originals) -> Exposure {
 /// Returns the same as `check`, where it is known already who gets which version.
 pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -> Vec<Finding> {
     let mut findings = Vec::new();
+    service_port_missing::check(exposure, originals, &mut findings);
+    subset_undefined::check(plan, exposure, originals, &mut findings);
     traffic_differs::check(plan, exposure, originals, &mut findings);
     traffic_leaks::check(plan, exposure, originals, &mut findings);
     traffic_lost::check(plan, exposure, originals, &mut findings);
@@ -32,7 +36,8 @@ pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -
 /// Returns the objects that routes may pass and a plan may not hold.
 fn beside(originals: &Originals) -> Vec<&Manifest> {
     let gateways = originals.gateways.iter().filter_map(|(_, source)| source.as_deref());
-    originals.service.as_deref().into_iter().chain(gateways).map(|source| &source.manifest).collect()
+    let definitions = originals.definitions.iter().map(AsRef::as_ref);
+    originals.service.as_deref().into_iter().chain(gateways).chain(definitions).map(|source| &source.manifest).collect()
 }
 
 /// The gateway object as the user wrote it.

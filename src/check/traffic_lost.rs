@@ -37,7 +37,8 @@ fn lost<'a>(before: &Entry, entries: &'a [Entry]) -> Option<(&'a Route, f64)> {
 /// How much of a request reaches no pod of the release; none where the release does not answer it.
 fn nobody(route: &Route) -> Option<f64> {
     match &route.share {
-        Share::Known(split) => Some(split.nobody),
+        // A port that is not there is a finding of its own.
+        Share::Known(split) => split.closed.is_none().then_some(split.nobody),
         Share::Elsewhere | Share::NotKnown(_) => None,
     }
 }

@@ -11,6 +11,7 @@
 mod asked;
 mod conflicts;
 mod deadline;
+mod definitions;
 mod documents;
 mod engines;
 mod fields;

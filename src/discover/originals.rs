@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{fields, ingress};
+use super::{definitions, fields, ingress};
 use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored};
 
 /// The API group of autoscalers.
@@ -21,7 +21,8 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
     let references = rollout.routing.as_ref().map_or(&[][..], |routing| &routing.gateways);
     let gateways = references.iter().map(|reference| (reference.clone(), lookup.gateway(reference))).collect();
     let autoscaler = lookup.autoscaler(&object);
-    let originals = Originals { workload, service, gateways, autoscaler };
+    let definitions = definitions::of(catalog, rollout);
+    let originals = Originals { workload, service, gateways, autoscaler, definitions };
     let mut findings = lookup.findings;
     for source in used(&originals) {
         findings.extend_from_slice(remarks_of(source));

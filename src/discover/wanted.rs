@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::definitions;
 use super::sniff::{Sniffed, kinds, names, sniff};
 use crate::model::{Beside, Source};
 
@@ -30,6 +31,8 @@ pub(super) struct Wanted {
     objects: BTreeSet<(String, String)>,
     kinds: BTreeSet<String>,
     workloads: BTreeSet<String>,
+    /// The Services whose subsets a definition that no Rollout names may tell of.
+    hosts: BTreeSet<String>,
     /// What is appended to names by those who make objects beside those that Rollouts mention.
     suffixes: BTreeSet<String>,
 }
@@ -55,6 +58,12 @@ impl Wanted {
                     self.object(kind, name);
                 }
             }
+            if value.pointer("/spec/strategy/canary/disableGenerateCanaryService") == Some(&Value::Bool(true))
+                && let Some(service) = text(routing, "/service")
+            {
+                self.hosts.insert(service);
+                self.kinds.insert(definitions::KIND.into());
+            }
             for custom in routing.get("customNetworkRefs").and_then(Value::as_array).into_iter().flatten() {
                 if let (Some(kind), Some(name)) = (text(custom, "/kind"), text(custom, "/name")) {
                     self.object(&kind, name);
@@ -74,6 +83,7 @@ impl Wanted {
         self.objects.extend(other.objects.iter().cloned());
         self.kinds.extend(other.kinds.iter().cloned());
         self.workloads.extend(other.workloads.iter().cloned());
+        self.hosts.extend(other.hosts.iter().cloned());
     }
 
     /// The names of all that is wanted.
@@ -134,6 +144,9 @@ impl Wanted {
             return self.kinds.contains(kind)
                 && (names(text).any(|name| self.workloads.contains(name)) || text.contains("scaleTargetRef: {"));
         }
+        if kind == definitions::KIND && hosts(text).any(|host| self.hosts.contains(host)) {
+            return true;
+        }
         let is_object = |name: &str| self.objects.contains(&(kind.to_owned(), name.to_owned()));
         let mut stems = self.suffixes.iter().filter_map(|suffix| name.strip_suffix(suffix.as_str()));
         self.kinds.contains(kind) && (is_object(name) || stems.any(is_object))
@@ -143,6 +156,16 @@ impl Wanted {
         self.kinds.insert(kind.to_owned());
         self.objects.insert((kind.to_owned(), name));
     }
+}
+
+/// The names before the first dot of all that seem to be hosts.
+fn hosts(text: &str) -> impl Iterator<Item = &str> {
+    let is_quote = |sign: char| sign == '"' || sign == '\'';
+    text.split("host").skip(1).filter_map(move |rest| {
+        let rest = rest.trim_start_matches(is_quote).trim_start().strip_prefix(':')?.trim_start().trim_start_matches(is_quote);
+        let end = rest.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-').unwrap_or(rest.len());
+        Some(&rest[..end])
+    })
 }
 
 /// Whether a document may hold a Rollout or users' scripts.

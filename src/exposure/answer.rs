@@ -32,6 +32,8 @@ pub struct Split {
     pub unit: f64,
     /// A destination with pods of both versions.
     pub leak: Option<String>,
+    /// A destination that names a port which its Service does not have, in words. Nobody answers there.
+    pub closed: Option<String>,
 }
 
 impl Split {
@@ -51,6 +53,8 @@ pub(super) struct Part {
     pub(super) weight: u64,
     /// Where it stands in the gateway object.
     pub(super) pointer: String,
+    /// The port that its Service does not have.
+    pub(super) closed: Option<String>,
 }
 
 /// What a gateway object does with a request.
@@ -97,8 +101,11 @@ fn share(parts: &[Part]) -> Share {
     if sum <= 0.0 {
         return Share::Elsewhere;
     }
-    let mut split = Split { old: 0.0, new: 0.0, both: 0.0, nobody: 0.0, new_of_both: Some(0.0), unit: 1.0 / sum, leak: None };
+    let mut split = Split { old: 0.0, new: 0.0, both: 0.0, nobody: 0.0, new_of_both: Some(0.0), unit: 1.0 / sum, leak: None, closed: None };
     for part in parts.iter().filter(ours) {
+        if split.closed.is_none() {
+            split.closed.clone_from(&part.closed);
+        }
         let weight = number(part.weight) / sum;
         match part.reach {
             Reach::Old => split.old += weight,

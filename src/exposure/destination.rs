@@ -1,6 +1,7 @@
 //! From a Service, or a subset of it, to the pods behind it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
@@ -38,21 +39,45 @@ impl Reach {
     }
 }
 
+/// A Service of a state.
+pub(super) struct Behind<'a> {
+    /// What its selector finds.
+    reach: Reach,
+    /// What its clients may ask for.
+    ports: &'a [Value],
+}
+
+/// A port of a Service, as a route names it.
+#[derive(Clone, Copy)]
+pub(super) enum Port<'a> {
+    /// By its number.
+    Number(u64),
+    /// By its number, its name, or where it leads: ingress-nginx takes them all.
+    Any(&'a Value),
+}
+
 /// What is behind each Service that a state finds.
-pub(super) fn services<'a>(view: &View<'a>) -> BTreeMap<&'a str, Reach> {
+pub(super) fn services<'a>(view: &View<'a>) -> BTreeMap<&'a str, Behind<'a>> {
     let mut services = BTreeMap::new();
     for named in view.all("", "Service") {
         if let Some(name) = named.name {
-            services.entry(name).or_insert_with(|| selected(view, named.found, &[Selector::of(view, named.found, SELECTOR)]));
+            services.entry(name).or_insert_with(|| Behind {
+                reach: selected(view, named.found, &[Selector::of(view, named.found, SELECTOR)]),
+                ports: named.found.value["spec"]["ports"].as_array().map(Vec::as_slice).unwrap_or_default(),
+            });
         }
     }
     services
 }
 
-/// What is behind a Service of the plan's namespace.
-pub(super) fn service(view: &View<'_>, name: &str) -> Reach {
-    if let Some(reach) = view.services.get(name) {
-        return reach.clone();
+/// What is behind a Service of the plan's namespace, and its port where it has no such.
+pub(super) fn service(view: &View<'_>, name: &str, port: Option<Port<'_>>) -> (Reach, Option<String>) {
+    through(view, name, port, whole(view, name))
+}
+
+fn whole(view: &View<'_>, name: &str) -> Reach {
+    if let Some(behind) = view.services.get(name) {
+        return behind.reach.clone();
     }
     match view.find("", "Service", name) {
         Lookup::Absent => Reach::Nobody,
@@ -60,31 +85,83 @@ pub(super) fn service(view: &View<'_>, name: &str) -> Reach {
     }
 }
 
-/// What is behind a host of Istio: `shop`, `shop.prod`, `shop.prod.svc.cluster.local`.
-pub(super) fn host(view: &View<'_>, host: &str, subset: Option<&str>) -> Reach {
-    let Some(name) = service_of(host, &view.plan.namespace) else { return Reach::Elsewhere };
-    let Some(subset) = subset else { return service(view, name) };
+/// What is behind a port of a Service that pods of the release stand behind.
+fn through(view: &View<'_>, name: &str, port: Option<Port<'_>>, reach: Reach) -> (Reach, Option<String>) {
+    let is_ours = matches!(reach, Reach::Old | Reach::New | Reach::Both(_) | Reach::Nobody);
+    // Without any port in its list it has one for each that a pod listens at.
+    let ports = view.services.get(name).map(|behind| behind.ports).filter(|ports| is_ours && !ports.is_empty());
+    match (ports, port) {
+        (Some(ports), Some(port)) if !ports.iter().any(|known| port.is(known)) => {
+            (Reach::Nobody, Some(format!("port {port} of Service `{name}`")))
+        }
+        (Some(_) | None, _) => (reach, None),
+    }
+}
+
+impl Port<'_> {
+    fn is(self, known: &Value) -> bool {
+        match self {
+            Self::Number(number) => known["port"] == number,
+            Self::Any(written) => ["port", "name", "targetPort"].iter().any(|field| known.get(field) == Some(written)),
+        }
+    }
+}
+
+impl fmt::Display for Port<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::Any(Value::String(name)) => write!(formatter, "`{name}`"),
+            Self::Any(written) => write!(formatter, "{written}"),
+        }
+    }
+}
+
+/// What is behind a host of Istio: `shop`, `shop.prod`, `shop.prod.svc.cluster.local`; and its port where it has no such.
+pub(super) fn host(view: &View<'_>, host: &str, subset: Option<&str>, port: Option<Port<'_>>) -> (Reach, Option<String>) {
+    let Some(name) = service_of(host, &view.plan.namespace) else { return (Reach::Elsewhere, None) };
+    let reach = subset.map_or_else(|| whole(view, name), |subset| part(view, host, name, subset));
+    through(view, name, port, reach)
+}
+
+/// Whether no DestinationRule says what a subset is of a host that pods of the release stand behind; and whether there is one for
+/// the host at all.
+pub(super) fn undefined(view: &View<'_>, host: &str, subset: &str) -> Option<bool> {
+    let name = service_of(host, &view.plan.namespace)?;
+    view.services.get(name).filter(|behind| !matches!(behind.reach, Reach::Elsewhere | Reach::NotKnown(_)))?;
+    let has = rules(view, name).any(|rule| position(rule, subset).is_some());
+    (!has).then(|| rules(view, name).next().is_some())
+}
+
+/// Every `DestinationRule` of a Service.
+fn rules<'a>(view: &View<'a>, name: &str) -> impl Iterator<Item = Found<'a>> {
+    let rules = view.all("networking.istio.io", "DestinationRule").map(|rule| rule.found);
+    rules.filter(move |rule| service_of(rule.value["spec"]["host"].as_str().unwrap_or_default(), &view.plan.namespace) == Some(name))
+}
+
+/// Where a DestinationRule says what a subset is.
+fn position(rule: Found<'_>, subset: &str) -> Option<usize> {
+    rule.value["spec"]["subsets"].as_array()?.iter().position(|known| known["name"] == subset)
+}
+
+/// What is behind a subset of a Service.
+fn part(view: &View<'_>, host: &str, name: &str, subset: &str) -> Reach {
     let found = match view.find("", "Service", name) {
         Lookup::Found(found) => found,
         Lookup::Absent => return Reach::Nobody,
         Lookup::Unheard => return Reach::Elsewhere,
     };
-    let mut rules = view.all("networking.istio.io", "DestinationRule").filter(|rule| {
-        let host = rule.found.value["spec"]["host"].as_str().unwrap_or_default();
-        service_of(host, &view.plan.namespace) == Some(name)
-    });
-    let Some(rule) = rules.next() else {
+    if rules(view, name).next().is_none() {
         // Whatever the subset is, it is a part of the Service.
-        let whole = service(view, name);
+        let whole = whole(view, name);
         if matches!(whole, Reach::Old | Reach::New | Reach::Nobody | Reach::Elsewhere) {
             return whole;
         }
         return Reach::NotKnown(format!("no DestinationRule of the release says what the subset `{subset}` of `{host}` is"));
-    };
-    let subsets = rule.found.value["spec"]["subsets"].as_array().map(Vec::as_slice).unwrap_or_default();
-    match subsets.iter().position(|known| known["name"] == subset) {
-        Some(index) => {
-            let labels = Selector::of(view, rule.found, &format!("/spec/subsets/{index}/labels"));
+    }
+    match rules(view, name).find_map(|rule| Some((rule, position(rule, subset)?))) {
+        Some((rule, index)) => {
+            let labels = Selector::of(view, rule, &format!("/spec/subsets/{index}/labels"));
             selected(view, found, &[Selector::of(view, found, SELECTOR), labels])
         }
         None => Reach::Nobody,

@@ -11,7 +11,7 @@ use super::objects::Found;
 use super::pods::Version;
 use super::request::{Dialect, Protocol, Request};
 use super::view::View;
-use super::{Entry, Route, Routes, http_route, ingress, virtual_service};
+use super::{Entry, Route, Routes, Subset, destination, http_route, ingress, virtual_service};
 use crate::model::{Match, PlanStep};
 
 /// More requests than anybody would read.
@@ -32,7 +32,7 @@ pub(super) enum Gateway {
 pub(super) fn entries<'a>(view: &View<'a>, later: &mut Later<'a>, step: Option<&PlanStep>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for script in &view.plan.spec.scripts {
-        let not_known = |reason: String| Entry { object: script.object.clone(), routes: Routes::NotKnown(reason) };
+        let not_known = |reason: String| Entry { object: script.object.clone(), routes: Routes::NotKnown(reason), undefined: Vec::new() };
         let (Some(now), Some(then)) = (view.get(&script.object), later.view.get(&script.object)) else {
             entries.push(not_known(format!("the plan does not hold `{}`", script.object)));
             continue;
@@ -51,7 +51,8 @@ pub(super) fn entries<'a>(view: &View<'a>, later: &mut Later<'a>, step: Option<&
             entries.push(not_known("the step has no pods of the new version".to_owned()));
             continue;
         }
-        entries.push(Entry { object: script.object.clone(), routes: gateway.routes((view, now), (later, then), step) });
+        let routes = gateway.routes((view, now), (later, then), step);
+        entries.push(Entry { object: script.object.clone(), routes, undefined: gateway.undefined(view, now.value) });
     }
     entries
 }
@@ -87,6 +88,21 @@ impl Gateway {
             Route { is_matched: request.satisfies(matches, self.dialect()), share, is_ours, origin: later.origin.clone(), request }
         };
         Routes::Known(requests.into_iter().map(route).collect())
+    }
+
+    /// The subsets that the object names and nothing says what they are, in order.
+    fn undefined(self, view: &View<'_>, object: &Value) -> Vec<Subset> {
+        match self {
+            Self::VirtualService => {
+                let named: BTreeSet<_> = virtual_service::subsets(object).collect();
+                let undefined = named.into_iter().filter_map(|(host, name)| {
+                    let is_ruled = destination::undefined(view, host, name)?;
+                    Some(Subset { host: host.to_owned(), name: name.to_owned(), is_ruled })
+                });
+                undefined.collect()
+            }
+            Self::HttpRoute | Self::Nginx => Vec::new(),
+        }
     }
 
     fn dialect(self) -> Dialect {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::answer::{Part, Taken, weight};
 use super::condition::{Condition, Value as Text, Verdict};
-use super::destination::{self, Reach};
+use super::destination::{self, Port, Reach};
 use super::request::{Protocol, Request};
 use super::view::View;
 
@@ -74,21 +74,22 @@ fn backends(view: &View<'_>, rule: &Value, index: usize) -> Taken {
         };
         let Some(weight) = weight else { return Taken::NotKnown(format!("`{pointer}` has a weight that is none")) };
         let name = backend["name"].as_str().unwrap_or_default();
-        parts.push(Part { reach: reach(view, backend, name), name: name.to_owned(), weight, pointer: format!("{pointer}/name") });
+        let (reach, closed) = reach(view, backend, name);
+        parts.push(Part { reach, name: name.to_owned(), weight, pointer: format!("{pointer}/name"), closed });
     }
     Taken::To(parts)
 }
 
-fn reach(view: &View<'_>, backend: &Value, name: &str) -> Reach {
+fn reach(view: &View<'_>, backend: &Value, name: &str) -> (Reach, Option<String>) {
     let kind = backend["kind"].as_str().unwrap_or("Service");
     let group = backend["group"].as_str().unwrap_or_default();
     if backend["namespace"].as_str().is_some_and(|namespace| namespace != view.plan.namespace) {
-        return Reach::Elsewhere;
+        return (Reach::Elsewhere, None);
     }
     if kind != "Service" || !group.is_empty() {
-        return Reach::NotKnown(format!("what is behind `{kind}/{name}` is in no file"));
+        return (Reach::NotKnown(format!("what is behind `{kind}/{name}` is in no file")), None);
     }
-    destination::service(view, name)
+    destination::service(view, name, backend["port"].as_u64().map(Port::Number))
 }
 
 fn holds(entry: &Value, request: &Request) -> Verdict {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::answer::{Part, Taken};
 use super::condition::{Condition, Value as Text, Verdict};
-use super::destination;
+use super::destination::{self, Port};
 use super::request::{Protocol, Request};
 use super::view::View;
 
@@ -18,6 +18,7 @@ struct Location<'a> {
     host: &'a str,
     path: &'a str,
     service: &'a str,
+    port: Option<&'a Value>,
     pointer: String,
 }
 
@@ -35,11 +36,9 @@ pub(super) fn route(view: &View<'_>, object: &Value, request: &Request) -> Taken
         return Taken::NotKnown("paths of this Ingress are expressions".to_owned());
     }
     let Some(main) = location(object, request) else { return Taken::Not };
-    let part = |location: &Location<'_>, weight| Part {
-        reach: destination::service(view, location.service),
-        name: location.service.to_owned(),
-        weight,
-        pointer: location.pointer.clone(),
+    let part = |location: &Location<'_>, weight| {
+        let (reach, closed) = destination::service(view, location.service, location.port.map(Port::Any));
+        Part { reach, name: location.service.to_owned(), weight, pointer: location.pointer.clone(), closed }
     };
     // The alternative for the same host and path. The controller takes one only.
     let canaries = view.all("networking.k8s.io", "Ingress").map(|named| named.found.value).filter(|other| is_canary(other));
@@ -126,8 +125,10 @@ fn rules(object: &Value) -> impl Iterator<Item = (Location<'_>, bool)> {
         let host = rule["host"].as_str().unwrap_or_default();
         rule["http"]["paths"].as_array().into_iter().flatten().enumerate().map(move |(position, path)| {
             let service = path["backend"]["service"]["name"].as_str().or(path["backend"]["serviceName"].as_str()).unwrap_or_default();
+            let port = &path["backend"]["service"]["port"];
+            let port = port.get("number").or_else(|| port.get("name")).or_else(|| path["backend"].get("servicePort"));
             let pointer = format!("/spec/rules/{index}/http/paths/{position}/backend");
-            (Location { host, path: path["path"].as_str().unwrap_or("/"), service, pointer }, path["pathType"] == "Exact")
+            (Location { host, path: path["path"].as_str().unwrap_or("/"), service, port, pointer }, path["pathType"] == "Exact")
         })
     })
 }

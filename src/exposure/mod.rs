@@ -41,6 +41,19 @@ pub struct Entry {
     pub object: ObjectKey,
     /// Where requests go.
     pub routes: Routes,
+    /// The subsets that it names of the release's Services, where no DestinationRule that is known says what they are.
+    pub undefined: Vec<Subset>,
+}
+
+/// A part of a Service, as a route names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subset {
+    /// The host, as it is written.
+    pub host: String,
+    /// The name.
+    pub name: String,
+    /// Whether a DestinationRule for the host is known, which does not have it.
+    pub is_ruled: bool,
 }
 
 /// Where requests go that a gateway object takes.
@@ -69,7 +82,7 @@ pub struct Route {
 }
 
 /// Returns who gets which version in every state. `beside` are objects that the plan does not hold but routes pass: the
-/// Service where no second one is made, and an Ingress that stays as it is.
+/// Service where no second one is made, an Ingress that stays as it is, and what defines subsets that the Rollout does not name.
 pub fn of(plan: &Plan, beside: &[&Manifest]) -> Exposure {
     let spec = &plan.spec;
     let objects = objects::Objects::of(plan, beside);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::destination::{self, Reach};
+use super::destination::{self, Behind};
 use super::objects::{Found, Named, Objects};
 use super::pods::{self, Pods, Version};
 use crate::model::{LateValue, ObjectKey, Plan, PlanStep, VersionKey};
@@ -12,7 +12,7 @@ pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) pods: Vec<Pods<'a>>,
     /// What is behind each Service: many routes lead to few of them.
-    pub(super) services: BTreeMap<&'a str, Reach>,
+    pub(super) services: BTreeMap<&'a str, Behind<'a>>,
     objects: &'a Objects<'a>,
     state: &'a [VersionKey],
     here: Vec<Named<'a>>,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::answer::{Part, Taken, weight};
 use super::condition::{Condition, Value as Text, Verdict};
-use super::destination;
+use super::destination::{self, Port};
 use super::request::{Protocol, Request};
 use super::view::View;
 
@@ -46,6 +46,13 @@ pub(super) fn requests(object: &Value) -> Vec<Request> {
     requests
 }
 
+/// Returns every subset that a destination names, with its host.
+pub(super) fn subsets(object: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let rules = LISTS.iter().flat_map(|(_, list)| object["spec"][list].as_array().into_iter().flatten());
+    let routes = rules.flat_map(|rule| rule["route"].as_array().into_iter().flatten());
+    routes.filter_map(|route| Some((route["destination"]["host"].as_str()?, route["destination"]["subset"].as_str()?)))
+}
+
 fn destinations(view: &View<'_>, rule: &Value, pointer: &str) -> Taken {
     if rule.get("delegate").is_some() {
         return Taken::NotKnown(format!("`{pointer}` delegates to another VirtualService"));
@@ -62,11 +69,14 @@ fn destinations(view: &View<'_>, rule: &Value, pointer: &str) -> Taken {
         let Some(weight) = weight else { return Taken::NotKnown(format!("`{pointer}/route/{index}` has a weight that is none")) };
         let host = entry["destination"]["host"].as_str().unwrap_or_default();
         let subset = entry["destination"]["subset"].as_str();
+        let port = entry["destination"]["port"]["number"].as_u64().map(Port::Number);
+        let (reach, closed) = destination::host(view, host, subset, port);
         parts.push(Part {
-            reach: destination::host(view, host, subset),
+            reach,
             name: subset.map_or_else(|| host.to_owned(), |subset| format!("{host} subset {subset}")),
             weight: if route.len() == 1 { 100 } else { weight },
             pointer: format!("{pointer}/route/{index}/destination/host"),
+            closed,
         });
     }
     Taken::To(parts)

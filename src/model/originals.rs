@@ -15,4 +15,6 @@ pub struct Originals {
     pub gateways: Vec<(GatewayRef, Option<Arc<Source>>)>,
     /// The HorizontalPodAutoscaler that owns the workload's replicas, if there is one.
     pub autoscaler: Option<Arc<Source>>,
+    /// What else says which pods a subset of the Service has, where subsets tell the versions apart: the Rollout does not name it.
+    pub definitions: Vec<Arc<Source>>,
 }

@@ -21,6 +21,8 @@ pub struct Stored {
     pub remarks: Vec<Finding>,
     /// What its `spec.scaleTargetRef` names; the API version is empty where it says none.
     pub scales: Option<Reference>,
+    /// What its `spec.host` names.
+    pub host: Option<String>,
     content: Packed,
     /// The object, while somebody has it.
     open: Mutex<Weak<Source>>,
@@ -32,7 +34,8 @@ impl Stored {
         let Source { manifest, object, path, mut places, remarks } = source;
         places.shrink();
         let scales = scaled(&manifest);
-        Self { object, path, places, remarks, scales, content: Packed::of(manifest.value()), open: Mutex::default() }
+        let host = manifest.at("/spec/host").and_then(Value::as_str).map(str::to_owned);
+        Self { object, path, places, remarks, scales, host, content: Packed::of(manifest.value()), open: Mutex::default() }
     }
 
     /// The whole object: that of somebody who has it now, else a new one.

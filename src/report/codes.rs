@@ -288,6 +288,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A port of the Service leads to a port that the old pods name, and the new ones do not.\n\nA name that no container has leads nowhere: nobody answers at that port of the new version, in a step as after the release. Keep the name in the pod template; it can lead to another number. A number may be listened at without saying so: then this is a warning that can be passed over.",
     ),
     (
+        "service-port-missing",
+        "A route leads to a port that its Service does not have, and nobody answers there.\n\nOnly the selector of a Service is part of a release: its ports change as soon as the change is merged, while a route stays as it was until its step, and goes back to that on an abort. Where a port gets another number, let the Service have both in this change, and take the old one away in the next.",
+    ),
+    (
         "service-port-moves",
         "A port of the Service leads to another port of the pods, and the old pods do not name that.\n\nOnly the selector of a Service is part of a release: its ports are written as soon as the change is merged, while all pods are old. A Service that leads by name reaches every pod where it listens: give the port a name in the pod template, let that out, and then write the name as `targetPort`. Where the old pods listen there without saying so, this can be passed over.",
     ),
@@ -339,6 +343,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("steps-too-many", "The strategy has more steps than a person can review.\n\nTake steps out."),
     ("strategy-both", "The strategy is both canary and blue-green.\n\nTake one away."),
     ("strategy-missing", "The Rollout has no strategy.\n\nWrite `strategy: {canary: {steps: [...]}}`."),
+    (
+        "subset-undefined",
+        "A step sends requests to a subset that no DestinationRule of the repository defines.\n\nIstio answers them with 503. With `disableGenerateCanaryService` the new version is the subset `canary`: name the DestinationRule of the Service in `customNetworkRefs` beside the VirtualService, and the release defines the subset while it lasts; or define it yourself, in a DestinationRule of the Rollout's namespace. Where your own routes name subsets that no file defines, the DestinationRule is taken to be kept elsewhere, and this is a warning.",
+    ),
     (
         "traffic-differs",
         "The manifests of a step give the new version another share than the step declares.\n\nThe share is computed from the rendered gateway objects, Services and pod labels, request by request, without the script that made them. A warning says that requests of another workload get the new version too, when they match. Most often the script is wrong: write a case for `rollout test` that shows it.",

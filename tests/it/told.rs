@@ -258,3 +258,87 @@ fn a_port_that_new_pods_name_differently_is_told() {
     case(&moved, &["warning[service-port-lost]: Service `shop` leads port 80 to 80, and the new pods do not name such a port any more"]);
     case(&to(json!("of-a-sidecar")), &[]);
 }
+
+/// A change of the Service's port, and of the route's.
+fn new_port(service: u16, route: u16) -> Change {
+    let mut change = by_route(share(), json!([{"backendRefs": [{"name": "shop", "port": 80}]}]));
+    change.after[1]["spec"]["ports"][0] = json!({"name": "http", "port": service, "targetPort": 80});
+    change.after[3]["spec"]["rules"][0]["backendRefs"][0]["port"] = route.into();
+    change
+}
+
+#[test]
+fn a_port_that_goes_with_the_merge_while_the_route_waits_is_told() {
+    let said = |state| format!("error[service-port-missing]: {state} `/` is sent to port 80 of Service `shop`, and there is no such port");
+    case(&new_port(80, 80), &[]);
+    case(&new_port(8080, 8080), &[&said("as soon as the change is merged")]);
+    case(&new_port(8080, 80), &[&said("after the release")]);
+    let mut both = new_port(80, 8080);
+    both.after[1]["spec"]["ports"] = json!([{"name": "http", "port": 80}, {"name": "next", "port": 8080, "targetPort": 80}]);
+    case(&both, &[]);
+    let mut headless = new_port(80, 80);
+    headless.after[1]["spec"] = json!({"clusterIP": "None", "selector": {"app": "shop"}});
+    case(&headless, &[]);
+}
+
+#[test]
+fn ports_are_known_in_the_words_of_each_gateway() {
+    let closed = |change: &Change| told(change).iter().filter(|said| said.contains("service-port-missing")).count();
+    let of_istio =
+        |port: u16| by_virtual_service(share(), json!([{"route": [{"destination": {"host": "shop", "port": {"number": port}}}]}]));
+    assert_eq!([80, 8080].map(|port| closed(&of_istio(port))), [0, 1]);
+    let of_nginx = |port: Value| {
+        let mut spec = backend("shop");
+        spec["rules"][0]["http"]["paths"][0]["backend"]["service"]["port"] = port;
+        by_ingress(json!({}), spec)
+    };
+    let ports = [json!({"number": 80}), json!({"name": "http"}), json!({"number": 8080}), json!({"name": "https"})];
+    assert_eq!(ports.map(|port| closed(&of_nginx(port))), [0, 0, 1, 1]);
+}
+
+/// Versions told apart by subsets: what the Rollout names, and what is there.
+fn by_subsets(kinds: &[&str], http: Value, others: &[Value]) -> Change {
+    let canary = json!({
+        "disableGenerateCanaryService": true,
+        "patchPodTemplateMetadata": {"labels": {"istio.service.tag": "gray"}},
+    });
+    new_image(rollout(canary, custom(kinds), share()), &[vec![virtual_service(http)], others.to_vec()].concat())
+}
+
+fn definition(host: &str, subsets: Value) -> Value {
+    let mut spec = json!({"host": host});
+    spec["subsets"] = subsets;
+    object(ISTIO, "DestinationRule", spec)
+}
+
+fn by(subset: &str) -> Value {
+    json!([{"route": [{"destination": {"host": "shop", "subset": subset}}]}])
+}
+
+#[test]
+fn a_subset_that_nothing_defines_is_told_whoever_defines_the_others() {
+    let undefined = |severity| {
+        format!(
+            "{severity}[subset-undefined]: step 1: `VirtualService/shop` sends requests to the subset `canary` of `shop`, which no DestinationRule of the repository defines"
+        )
+    };
+    let said = |change: &Change| -> Vec<String> { told(change).into_iter().filter(|said| !said.contains("[traffic-leaks]")).collect() };
+    let plain = || json!([{"route": [{"destination": {"host": "shop"}}]}]);
+    let base = || json!([{"name": "base", "labels": {"app": "shop"}}]);
+    let canary = || json!([{"name": "canary", "labels": {"istio.service.tag": "gray"}}]);
+    let only_route = ["VirtualService"];
+    let both = ["VirtualService", "DestinationRule"];
+
+    assert_eq!(said(&by_subsets(&only_route, plain(), &[])), [undefined("error")], "there is none");
+    let unnamed = by_subsets(&only_route, plain(), &[definition("shop", base())]);
+    assert_eq!(said(&unnamed), [undefined("error")], "the Rollout does not name it");
+    let elsewhere = by_subsets(&only_route, plain(), &[definition("shop.payments.svc.cluster.local", canary())]);
+    assert_eq!(said(&elsewhere), [undefined("error")], "it is for another host");
+    let own = by_subsets(&only_route, plain(), &[definition("shop.prod.svc.cluster.local", canary())]);
+    assert_eq!(said(&own), Vec::<String>::new(), "the user defines it");
+    let named = by_subsets(&both, plain(), &[definition("shop", base())]);
+    assert_eq!(said(&named), Vec::<String>::new(), "the release defines it");
+    let of_another = by_subsets(&both, by("base"), &[definition("shop.other.svc.cluster.local", base())]);
+    assert_eq!(said(&of_another), [undefined("error")], "the one that is named is for another host");
+    assert_eq!(said(&by_subsets(&only_route, by("base"), &[])), [undefined("warning")], "all subsets are defined elsewhere");
+}
