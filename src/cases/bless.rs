@@ -37,7 +37,7 @@ fn blessed(text: &str, case: &Case, results: Vec<Result<Value, String>>) -> Opti
             (Err(_), _) => return None,
         }
     }
-    Some(replaced(text, &yaml::write(&json!({"expected": objects}))))
+    replaced(text, &yaml::write(&json!({"expected": objects})))
 }
 
 /// The names of the original, without its content.
@@ -61,33 +61,57 @@ fn with(object: &Value, result: &Value, case: &Case) -> Value {
     with_answer(object, result.as_object().cloned().unwrap_or_default())
 }
 
-/// The text with another block `expected`, in its place or at the end.
-fn replaced(text: &str, block: &str) -> String {
-    let is_key = |line: &str| line.strip_prefix("expected").is_some_and(|rest| rest.trim_start().starts_with(':'));
-    let is_inside = |line: &str| line.trim().is_empty() || line.starts_with([' ', '-', '\t']);
-    let mut result = String::with_capacity(text.len() + block.len());
-    let mut lines = text.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next_if(|line| !is_key(line)) {
-        result.push_str(line);
+/// The text with another block `expected`, in its place or at the end; none where the block's lines cannot be told.
+fn replaced(text: &str, block: &str) -> Option<String> {
+    let raw = yaml::split(text).ok()?.into_iter().next()?;
+    let document = yaml::read(&raw).ok()??;
+    let root = document.places.root();
+    let line_of = |key: &str| long(document.places.key_position(document.places.field(root, key)).line).checked_sub(1);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    if document.value.get("expected").is_none() {
+        let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Some(format!("{text}{separator}{block}"));
     }
-    if !result.is_empty() && !result.ends_with('\n') {
-        result.push('\n');
+    let start = line_of("expected")?;
+    lines.get(start)?.strip_prefix("expected").filter(|rest| rest.trim_start().starts_with(':'))?;
+    let keys = document.value.as_object()?.keys().filter(|key| *key != "expected");
+    let next = keys.filter_map(|key| line_of(key)).filter(|line| *line > start).min();
+    let is_end = |line: &&str| line.starts_with("---") || line.starts_with("...");
+    let last = || lines.iter().skip(start).position(is_end).map_or(lines.len(), |count| start + count);
+    let mut end = next.unwrap_or_else(last);
+    // What is said in comments before the next key is said about that one.
+    while lines[start + 1..end].last().is_some_and(|line| line.trim().is_empty() || line.starts_with('#')) {
+        end -= 1;
     }
-    result.push_str(block);
-    lines.next();
-    while lines.next_if(|line| is_inside(line)).is_some() {}
-    result.extend(lines);
-    result
+    end += lines[end..].iter().take_while(|line| line.trim().is_empty()).count();
+    Some([&lines[..start].concat(), block, &lines[end..].concat()].concat())
+}
+
+fn long(line: u32) -> usize {
+    usize::try_from(line).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::replaced;
 
+    #[track_caller]
+    fn case(text: &str, expected: &str) {
+        assert_eq!(replaced(text, "expected: []\n").as_deref(), Some(expected));
+    }
+
     #[test]
     fn only_the_block_of_expectations_is_written_anew() {
         let text = "# why\noriginal: {}\nexpected:\n- a: 1\n\n  b: 2\n# more\nrollout: {}\n";
-        assert_eq!(replaced(text, "expected: []\n"), "# why\noriginal: {}\nexpected: []\n# more\nrollout: {}\n");
-        assert_eq!(replaced("original: {}", "expected: []\n"), "original: {}\nexpected: []\n");
+        case(text, "# why\noriginal: {}\nexpected: []\n# more\nrollout: {}\n");
+        case("original: {}", "original: {}\nexpected: []\n");
+    }
+
+    #[test]
+    fn a_comment_between_two_expectations_does_not_end_the_block() {
+        let text = "original: {}\nexpected:\n- a: 1\n# the second step\n- b: |\n    c\n\n# the end\n";
+        case(text, "original: {}\nexpected: []\n# the end\n");
+        case("expected:\n# first\n- a: 1\nrollout: {}\n", "expected: []\nrollout: {}\n");
+        case("expected:\n- a: 1\n---\nb: 2\n", "expected: []\n---\nb: 2\n");
     }
 }

@@ -1,5 +1,6 @@
 //! Which files are cases, and which script each of them runs.
 
+use crate::discover::script_at;
 use crate::files::Files;
 use crate::model::Gateway;
 
@@ -55,8 +56,7 @@ fn beside<'a>(path: &str, files: &'a Files) -> Option<FoundScript<'a>> {
 /// The script for the kind of the case's original: from the files, else one of the shipped ones.
 fn for_kind<'a>(text: &str, files: &'a Files, shipped: &'a [(String, Gateway)]) -> Option<FoundScript<'a>> {
     let name = script_name(text)?;
-    let suffix = format!("{name}/trafficRouting.lua");
-    let own = files.iter().find(|(path, _)| *path == suffix || path.ends_with(&format!("/{suffix}")));
+    let own = files.iter().find(|(path, _)| script_at(path).as_deref() == Some(&*name));
     if let Some((path, bytes)) = own {
         let text = std::str::from_utf8(bytes).ok()?;
         return Some(FoundScript { name, path: path.to_owned(), text });

@@ -45,15 +45,29 @@ const HOMES: &[(&str, &str)] = &[
     ("workloadRef", "spec"),
 ];
 
+/// So many unknown fields of one map are told one by one: more are no slips.
+const MOST: usize = 16;
+
 /// Finds the fields of a map that are not among `known`.
 pub(super) fn unknown(node: &Node<'_>, known: &[&str], elsewhere: Hint, findings: &mut Vec<Finding>) {
     let Some(fields) = node.value.as_object() else { return };
-    for (field, value) in fields.iter().filter(|(field, _)| !known.contains(&field.as_str())) {
-        // A null is no value: clusters drop it before they look at the field's name.
+    // A null is no value: clusters drop it before they look at the field's name.
+    let unknown = || fields.iter().filter(|(field, value)| !value.is_null() && !known.contains(&field.as_str()));
+    for (field, value) in unknown().take(MOST) {
         let Some(child) = node.child(field) else { continue };
         let finding = child.error_at_key("field-unknown", format!("unknown field `{field}` with {}", child.written()));
         findings.push(finding.help(help(field, value, known, elsewhere)));
     }
+    let more = unknown().count().saturating_sub(MOST);
+    if more > 0 {
+        let message = format!("{more} more fields in this map are unknown");
+        findings.push(node.error("field-unknown", message).help(listed(known)));
+    }
+}
+
+fn listed(known: &[&str]) -> String {
+    let listed: Vec<_> = known.iter().map(|field| format!("`{field}`")).collect();
+    format!("the fields here: {}", listed.join(", "))
 }
 
 fn help(field: &str, value: &Value, known: &[&str], elsewhere: Hint) -> String {
@@ -66,8 +80,7 @@ fn help(field: &str, value: &Value, known: &[&str], elsewhere: Hint) -> String {
     if let Some((_, home)) = HOMES.iter().find(|(name, _)| *name == field) {
         return format!("`{field}` belongs to {}", if home.starts_with("spec") { format!("`{home}`") } else { (*home).to_owned() });
     }
-    let listed: Vec<_> = known.iter().map(|field| format!("`{field}`")).collect();
-    format!("the fields here: {}", listed.join(", "))
+    listed(known)
 }
 
 /// The known name that is the same but for case, or one or two slips away.

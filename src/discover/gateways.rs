@@ -137,6 +137,13 @@ fn named(texts: &BTreeMap<String, Text<'_>>, origin: impl Fn(&str) -> ScriptOrig
     gateways
 }
 
+/// The name of the script at `path`, wherever the folder of scripts around it lies; `None` for any other file.
+pub fn script_at(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let last = |number: usize| parts.len().checked_sub(number).map(|start| parts[start..].join("/"));
+    [3, 2].into_iter().find_map(|number| script_name(&last(number)?)).map(|(name, _)| name)
+}
+
 /// The script's name, and where its declaration stands: `<group>/<Kind>/trafficRouting.lua`, `trafficrouting_ingress/<class>.lua`,
 /// or `trafficrouting_ingress/<class>/trafficRouting.lua`.
 fn script_name(path: &str) -> Option<(String, String)> {

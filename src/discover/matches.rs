@@ -25,7 +25,8 @@ pub(super) fn read(step: &Node<'_>, known: &[&str], findings: &mut Vec<Finding>)
         let message = format!("a step has at most {MOST_MATCHES} matches, not {}", elements.len());
         findings.push(list.error("matches-too-many", message).help("one regular expression can stand for several values"));
     }
-    elements.iter().filter_map(|element| one(element, known, findings)).collect()
+    let most = if known == ALL { MOST_MATCHES } else { elements.len() };
+    elements.iter().take(most).filter_map(|element| one(element, known, findings)).collect()
 }
 
 fn one(element: &Node<'_>, known: &[&str], findings: &mut Vec<Finding>) -> Option<Match> {
@@ -143,9 +144,10 @@ fn named(element: &Node<'_>, key: &str, longest: usize, is_keyed: bool, findings
 }
 
 fn limited<'a>(node: &Node<'a>, key: &str, findings: &mut Vec<Finding>) -> Vec<Node<'a>> {
-    let elements = node.list(key, findings);
+    let mut elements = node.list(key, findings);
     if let (Some(list), true) = (node.child(key), elements.len() > MOST_CONDITIONS) {
         findings.push(list.error("conditions-too-many", format!("`{key}` has at most {MOST_CONDITIONS} elements, not {}", elements.len())));
+        elements.truncate(MOST_CONDITIONS);
     }
     elements
 }

@@ -6,9 +6,10 @@
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`: those that a change takes away
-//! - `originals`: what references lead to · `ingress`: what a dialect leaves undone · `gateways`: scripts · `engines`: what syncs the repository
+//! - `originals`: what references lead to · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
 mod asked;
+mod cluster_scripts;
 mod conflicts;
 mod deadline;
 mod definitions;
@@ -43,11 +44,12 @@ use rayon::prelude::*;
 pub use asked::Asked;
 pub use documents::{Documents, read, read_asked};
 pub use engines::engines;
-pub use gateways::shipped_gateways;
+pub use gateways::{script_at, shipped_gateways};
 pub use originals::{originals, remarks_of};
 pub use removed::removed;
 
 use crate::config::{Config, Environment};
+use crate::files::Files;
 use crate::model::{Catalog, Finding, Severity, Source, Stored, Unnamed};
 use understood::Understood;
 
@@ -113,9 +115,10 @@ pub fn discover(documents: &Documents, config: &Config) -> Discovery {
             inside.rollouts.push(rollout);
         }
     }
+    let shared = cluster_scripts::outside(&documents.files, config, &mut findings);
     let (mut catalogs, mut rollouts) = (Vec::with_capacity(objects.len()), 0);
     for (index, (environment, objects)) in config.environments.iter().zip(objects).enumerate() {
-        let (catalog, found) = catalog(environment, objects, documents, &mut findings);
+        let (catalog, found) = catalog(environment, objects, (&documents.files, &shared), &mut findings);
         let unnamed = documents.unnamed(config, index, &catalog.namespace);
         catalogs.push(Catalog { unnamed, ..catalog });
         rollouts += found;
@@ -133,11 +136,12 @@ struct Objects<'a> {
     rollouts: Vec<&'a Arc<Understood>>,
 }
 
-/// The catalog with the Rollouts that are asked for, and how many there are with the others.
+/// The catalog with the Rollouts that are asked for, and how many there are with the others. `shared` are the scripts of the
+/// cluster that no environment has.
 fn catalog(
     environment: &Environment,
     Objects { mut sources, rollouts: mut understood }: Objects<'_>,
-    documents: &Documents,
+    (files, shared): (&Files, &[Arc<Source>]),
     findings: &mut Vec<Finding>,
 ) -> (Catalog, usize) {
     // Stable: two objects of one name in one file stay in the file's order.
@@ -146,9 +150,10 @@ fn catalog(
     if environment.namespace.is_none() {
         findings.extend(namespace_note(environment, &understood));
     }
-    let is_scripts = |source: &&Arc<Stored>| source.object.kind == "ConfigMap" && source.object.name == wanted::SCRIPTS;
-    let scripts: Vec<Arc<Source>> = sources.iter().filter(is_scripts).map(|source| source.source()).collect();
-    let gateways = gateways::of_environment(&documents.files, &environment.path, &scripts, findings);
+    let is_scripts = |source: &&Arc<Stored>| cluster_scripts::is_scripts(&source.object);
+    let own = sources.iter().filter(is_scripts).map(|source| source.source());
+    let scripts: Vec<Arc<Source>> = own.chain(shared.iter().cloned()).collect();
+    let gateways = gateways::of_environment(files, &environment.path, &scripts, findings);
     let mut catalog = Catalog {
         environment: environment.name.clone(),
         namespace: environment.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.into()),
@@ -168,7 +173,7 @@ fn catalog(
                 found.push(unsupported);
             }
             if !understood.is_asked {
-                others.insert(rollout.place.clone());
+                others.insert((rollout.namespace.clone(), rollout.reference.name.clone()));
             }
         }
         let is_sound = found.iter().all(|finding| finding.severity != Severity::Error);
@@ -177,7 +182,7 @@ fn catalog(
     }
     catalog.rollouts = conflicts::without(rollouts, findings);
     let found = catalog.rollouts.len();
-    catalog.rollouts.retain(|rollout| !others.contains(&rollout.place));
+    catalog.rollouts.retain(|rollout| !others.contains(&(rollout.namespace.clone(), rollout.reference.name.clone())));
     catalog.rollouts.sort_by(|left, right| (&left.namespace, &left.reference.name).cmp(&(&right.namespace, &right.reference.name)));
     (catalog, found)
 }

@@ -1,17 +1,15 @@
 //! One node of an object that a user wrote: its value, and how to say what is wrong with it.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use super::fields;
-use crate::model::{Code, Finding, Place, Source};
+use crate::model::{Code, Finding, Place, Source, Spot};
 
 /// A node with its place. Findings about it stand at its exact position.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     source: &'a Source,
-    pointer: String,
+    spot: Spot,
     /// What was written.
     pub(super) value: &'a Value,
 }
@@ -19,29 +17,29 @@ pub(super) struct Node<'a> {
 impl<'a> Node<'a> {
     /// The whole object.
     pub(super) fn root(source: &'a Source) -> Self {
-        Self { source, pointer: String::new(), value: source.manifest.value() }
+        Self { source, spot: source.places.root(), value: source.manifest.value() }
     }
 
     /// The member `key`; absent when it is missing or null, which clusters do not tell apart.
     pub(super) fn child(&self, key: &str) -> Option<Self> {
         let value = self.value.get(key).filter(|value| !value.is_null())?;
-        Some(Self { source: self.source, pointer: format!("{}/{}", self.pointer, escaped(key)), value })
+        Some(Self { source: self.source, spot: self.source.places.field(self.spot, key), value })
     }
 
     /// The elements of a list; none for anything else.
     pub(super) fn elements(&self) -> impl Iterator<Item = Self> {
         let items = self.value.as_array().map_or(&[][..], Vec::as_slice);
-        items.iter().enumerate().map(|(index, value)| Self { source: self.source, pointer: format!("{}/{index}", self.pointer), value })
+        items.iter().zip(self.source.places.items(self.spot)).map(|(value, spot)| Self { source: self.source, spot, value })
     }
 
     /// Where it stands.
     pub(super) fn place(&self) -> Place {
-        Place { path: self.source.path.clone(), position: self.source.places.at(&self.pointer) }
+        Place { path: self.source.path.clone(), position: self.source.places.position(self.spot) }
     }
 
     /// An error at the key of this node.
     pub(super) fn error_at_key(&self, code: Code, message: impl Into<String>) -> Finding {
-        let position = self.source.places.key_at(&self.pointer);
+        let position = self.source.places.key_position(self.spot);
         self.error(code, message).at(&self.source.path, position)
     }
 
@@ -144,11 +142,6 @@ fn meant(text: &str) -> Option<u64> {
         _ => return None,
     };
     digits.parse::<u64>().ok()?.checked_mul(factor).filter(|number| i32::try_from(*number).is_ok())
-}
-
-/// A key as a part of a JSON pointer.
-pub(super) fn escaped(key: &str) -> Cow<'_, str> {
-    if key.contains(['~', '/']) { key.replace('~', "~0").replace('/', "~1").into() } else { key.into() }
 }
 
 fn shortened(text: &str) -> String {

@@ -30,13 +30,14 @@ pub fn removed(head: &Discovery, base: &Discovery, documents: &Documents, config
     }
     // What only they named was not read: so they are put back to look.
     let mut files = Files::default();
-    for (number, removed) in removed.iter().enumerate() {
+    for removed in &removed {
         let folder = removed.source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let separator = if folder.is_empty() { "" } else { "/" };
-        files.insert(
-            format!("{folder}{separator}removed-{number}.yaml"),
-            yaml::write(removed.source.source().manifest.value()).into_bytes(),
-        );
+        let is_free = |path: &String| documents.files.get(path).is_none() && files.get(path).is_none();
+        let numbers = 0..=documents.files.len() + files.len();
+        let Some(path) = numbers.map(|number| format!("{folder}{separator}removed-{number}.yaml")).find(is_free) else { continue };
+        let text = yaml::write(removed.source.source().manifest.value());
+        files.insert(path, text.into_bytes());
     }
     let with = discover(&documents.overlaid(&files, &BTreeSet::new(), config), config);
     removed.iter().filter_map(|removed| removed.finding(&with)).collect()

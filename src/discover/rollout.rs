@@ -31,8 +31,27 @@ pub(super) fn is_rollout(object: &ObjectRef) -> bool {
 
 /// Reads a Rollout, as far as it can be understood; all its faults are found at once.
 pub(super) fn read(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
-    findings.extend_from_slice(&source.remarks);
-    understood(source, findings)
+    let mut own = source.remarks.clone();
+    let rollout = understood(source, &mut own);
+    cut(&mut own, source);
+    findings.append(&mut own);
+    rollout
+}
+
+/// So many findings tell what is wrong with one Rollout; more are the same again.
+const MOST_FINDINGS: usize = 100;
+
+/// Keeps the worst of many findings, and says how many there are besides.
+fn cut(findings: &mut Vec<Finding>, source: &Source) {
+    if findings.len() <= MOST_FINDINGS {
+        return;
+    }
+    findings.sort_by_key(|finding| finding.severity);
+    let more = findings.split_off(MOST_FINDINGS);
+    let message = format!("{} more findings about this Rollout are not told", more.len());
+    let severity = more.first().map_or(Severity::Note, |finding| finding.severity);
+    let finding = Finding { severity, ..Finding::error("findings-many", message) };
+    findings.push(finding.at(&source.path, source.places.at("")).about(&source.object).help("mend those above, and look again"));
 }
 
 fn understood(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
@@ -102,7 +121,12 @@ fn texts(node: &Node<'_>, key: &str, findings: &mut Vec<Finding>) -> BTreeMap<St
         findings.push(map.error("field-type", format!("`{key}` is a map, not {}", map.written())));
         return BTreeMap::new();
     };
-    fields.keys().filter_map(|field| Some((field.clone(), map.text(field, findings)?.to_owned()))).collect()
+    // What is no text, and not nothing, is told, for the first few of them.
+    let faulty = fields.iter().filter(|(_, value)| !value.is_string() && !value.is_null());
+    for (field, _) in faulty.take(MOST_FINDINGS) {
+        map.text(field, findings);
+    }
+    fields.iter().filter_map(|(field, value)| Some((field.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// The name and the namespace become a folder of plans.

@@ -1,5 +1,7 @@
 //! `trafficRoutings`: the Service and the gateway objects that carry traffic to the workload. Alike in both API versions.
 
+use std::collections::BTreeSet;
+
 use super::fields::no_hint;
 use super::node::Node;
 use crate::model::{Finding, GatewayRef, Routing};
@@ -49,9 +51,9 @@ fn gateways(node: &Node<'_>, findings: &mut Vec<Finding>) -> Vec<GatewayRef> {
     let mut read: Vec<GatewayRef> = customs.iter().filter_map(|custom| custom_ref(custom, findings)).collect();
     read.extend(ingress_ref(node, findings));
     read.extend(route_ref(node, findings));
-    for (index, reference) in read.iter().enumerate() {
-        let is_same = |earlier: &&GatewayRef| earlier.script_name() == reference.script_name() && earlier.name == reference.name;
-        if read[..index].iter().any(|earlier| is_same(&earlier)) {
+    let mut known = BTreeSet::new();
+    for reference in &read {
+        if !known.insert((reference.script_name(), &reference.name)) {
             let message = format!("{} `{}` is named twice", reference.kind, reference.name);
             let finding = Finding::error("routing-twice", message).at(&reference.place.path, reference.place.position);
             findings.push(finding.help("name every traffic object once"));

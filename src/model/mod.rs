@@ -28,7 +28,7 @@ pub use gateway::{
 pub use manifest::{Manifest, ManifestError};
 pub use object_ref::ObjectRef;
 pub use originals::Originals;
-pub use place::{Place, Places, Position};
+pub use place::{Place, Places, Position, Spot};
 pub use plan::{
     Await, Binding, Deadline, DeadlineAction, Eviction, Gate, LateValue, ObjectKey, ObjectPaths, Plan, PlanSpec, PlanStep, Reference,
     Revision, ScriptUse, Stage, StepTraffic, Style, VersionKey,

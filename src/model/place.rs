@@ -46,6 +46,15 @@ struct Node {
     end: u32,
 }
 
+/// A value of a document, or its nearest ancestor that [`Places`] knows. Whoever walks through a document goes from one to the
+/// next, instead of from the root each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    index: usize,
+    /// Whether it is the value, not an ancestor of it.
+    is_itself: bool,
+}
+
 impl Places {
     /// The position of the value at `pointer`, else of its nearest ancestor, else the file's start.
     pub fn at(&self, pointer: &str) -> Position {
@@ -112,7 +121,9 @@ impl Places {
     fn nearest_index(&self, pointer: &str) -> usize {
         let mut found = 0;
         for segment in pointer.split('/').skip(1) {
-            match self.child(found, segment) {
+            let name: Cow<'_, str> =
+                if segment.contains('~') { segment.replace("~1", "/").replace("~0", "~").into() } else { segment.into() };
+            match self.child(found, &name) {
                 Some(child) => found = child,
                 None => break,
             }
@@ -120,24 +131,53 @@ impl Places {
         found
     }
 
+    /// The whole document.
+    pub fn root(&self) -> Spot {
+        Spot { index: 0, is_itself: true }
+    }
+
+    /// The field `key` of the map at `spot`.
+    #[must_use]
+    pub fn field(&self, spot: Spot, key: &str) -> Spot {
+        let child = if spot.is_itself { self.child(spot.index, key) } else { None };
+        child.map_or(Spot { is_itself: false, ..spot }, |index| Spot { index, is_itself: true })
+    }
+
+    /// The items of the list at `spot`, as many as anybody asks for.
+    pub fn items(&self, spot: Spot) -> impl Iterator<Item = Spot> {
+        let children = spot.is_itself.then(|| self.children(spot.index)).into_iter().flatten();
+        let items = children.map(|(index, _)| Spot { index, is_itself: true });
+        items.chain(std::iter::repeat(Spot { is_itself: false, ..spot }))
+    }
+
+    /// The position of the value at `spot`.
+    pub fn position(&self, spot: Spot) -> Position {
+        self.nodes.get(spot.index).map_or(Position { line: 1, column: 1 }, |node| node.position)
+    }
+
+    /// The position of its key; of the value itself where there is no key.
+    pub fn key_position(&self, spot: Spot) -> Position {
+        self.nodes.get(spot.index).map_or(Position { line: 1, column: 1 }, |node| node.key_position)
+    }
+
+    /// The nodes directly inside one.
+    fn children(&self, parent: usize) -> impl Iterator<Item = (usize, &Node)> {
+        let end = self.nodes.get(parent).map_or(0, |node| long(node.end));
+        let mut index = parent + 1;
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(index).filter(|_| index < end)?;
+            Some((std::mem::replace(&mut index, long(node.end)), node))
+        })
+    }
+
     /// The last child of that name: the last of two equal keys counts.
-    fn child(&self, parent: usize, segment: &str) -> Option<usize> {
-        let name: Cow<'_, str> = if segment.contains('~') { segment.replace("~1", "/").replace("~0", "~").into() } else { segment.into() };
-        let end = long(self.nodes.get(parent)?.end);
-        let (mut index, mut item, mut found) = (parent + 1, 0_usize, None);
-        while index < end {
-            let node = self.nodes.get(index)?;
-            let is_it = match node.key {
-                Some(key) => self.key(key) == Some(&*name),
-                None => name.parse() == Ok(item),
-            };
-            if is_it {
-                found = Some(index);
-            }
-            item += 1;
-            index = long(node.end);
-        }
-        found
+    fn child(&self, parent: usize, name: &str) -> Option<usize> {
+        let number: Option<usize> = name.parse().ok();
+        let is_it = |(item, (_, node)): &(usize, (usize, &Node))| match node.key {
+            Some(key) => self.key(key) == Some(name),
+            None => number == Some(*item),
+        };
+        self.children(parent).enumerate().filter(is_it).last().map(|(_, (index, _))| index)
     }
 }
 
@@ -177,6 +217,13 @@ mod tests {
         assert_eq!(places.key_at("/a~1b"), position(2));
         assert_eq!(places.at("/c"), position(7));
         assert_eq!(places.at("/nothing"), position(1));
+
+        let at = |spot: Spot| places.position(spot);
+        let inner = places.field(places.root(), "a/b");
+        assert_eq!((at(inner), places.key_position(inner)), (position(3), position(2)));
+        assert_eq!(places.items(inner).take(3).map(at).collect::<Vec<_>>(), [position(4), position(5), position(3)]);
+        let nowhere = places.field(inner, "x");
+        assert_eq!(at(places.field(nowhere, "1")), position(3), "nothing is inside of what is not there");
 
         let inner = places.under("/a~1b");
         assert_eq!((inner.at(""), inner.at("/1"), inner.at("/c")), (position(3), position(5), position(3)));

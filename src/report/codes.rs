@@ -109,6 +109,10 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     ("file-unreadable", "The system refused to give a file.\n\nThe plans would be made without what it holds, so the answer is no."),
     (
+        "findings-many",
+        "More is wrong with one Rollout than anybody reads.\n\nThe worst hundred findings are told. Mend those, and look again.",
+    ),
+    (
         "flux-name-unanchored",
         "A Flux Kustomization ignores paths of more objects than are meant.\n\nNames of a target are regular expressions: `shop` matches `shop-db` as well. Write `^shop$`.",
     ),
@@ -278,7 +282,10 @@ pub const CODES: &[(&str, &str)] = &[
         "script-result",
         "A script returned an object that cannot be right.\n\nThe object must stay the same object, weights must sum up as declared, no rule of yours may get lost, and something must change when the step says so. Nothing changes where no rule of the object leads to the Service that the Rollout names, in its namespace, and where a step's matches and the rules never hold together.",
     ),
-    ("script-unreadable", "A script is no text.\n\nScripts are UTF-8."),
+    (
+        "script-unreadable",
+        "A script is no text, or the ConfigMap of scripts is no YAML.\n\nScripts are UTF-8. Of a file that cannot be read no script is run.",
+    ),
     (
         "service-missing",
         "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use super::words::uncommanding;
 use super::{Colors, visible};
 
 /// `error: …` and a line for each cause that says something new.
@@ -21,5 +22,5 @@ pub fn failure(error: &(dyn Error + 'static), colors: Colors) -> String {
         said = message;
         source = cause.source();
     }
-    text
+    uncommanding(&text)
 }

@@ -1,6 +1,6 @@
 //! Findings for people: where, what, the line of the file, and the way out.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use crate::files::Files;
 use crate::model::{Finding, Place, Severity};
 
+use super::words::uncommanding;
 use super::{Colors, count, one_line, visible};
 
 /// Lines longer than this are shown around the column only.
@@ -16,16 +17,28 @@ const WIDEST: usize = 140;
 /// Every finding as `path:line:column: error[code]: message`, the line with a caret, `help:`; in the order given. Lines come
 /// from `files`; a place in another file is shown without.
 pub fn findings(findings: &[Finding], files: &Files, colors: Colors) -> String {
-    let mut text = String::new();
+    let (mut text, mut lines) = (String::new(), Lines { files, read: BTreeMap::new() });
     for finding in findings {
-        one(&mut text, finding, files, colors);
+        one(&mut text, finding, &mut lines, colors);
     }
-    text.split_inclusive('\n').map(uncommanding).collect()
+    uncommanding(&text)
 }
 
-/// A line that a workflow of GitHub would take for a command, such as one that begins with a file's name, made none.
-fn uncommanding(line: &str) -> Cow<'_, str> {
-    if line.trim_start().starts_with("::") { Cow::Owned(line.replacen("::", ":\\u{3a}", 1)) } else { Cow::Borrowed(line) }
+/// Files cut into lines, each of them once however many findings it has.
+struct Lines<'a> {
+    files: &'a Files,
+    read: BTreeMap<String, Vec<&'a [u8]>>,
+}
+
+impl Lines<'_> {
+    fn snippet(&mut self, place: &Place) -> Option<Snippet> {
+        let number = usize::try_from(place.position.line).ok()?.checked_sub(1)?;
+        if !self.read.contains_key(&place.path) {
+            let lines = self.files.get(&place.path)?.split(|byte| *byte == b'\n').collect();
+            self.read.insert(place.path.clone(), lines);
+        }
+        Snippet::cut(self.read.get(&place.path)?.get(number)?, place)
+    }
 }
 
 /// `2 errors, 1 warning`; empty when there is nothing to sum up.
@@ -35,7 +48,7 @@ pub fn sum(findings: &[Finding]) -> String {
     parts.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun)).collect::<Vec<_>>().join(", ")
 }
 
-fn one(text: &mut String, finding: &Finding, files: &Files, colors: Colors) {
+fn one(text: &mut String, finding: &Finding, lines: &mut Lines<'_>, colors: Colors) {
     let bold = Style::new().bold();
     let severity = match finding.severity {
         Severity::Error => AnsiColor::Red,
@@ -53,7 +66,7 @@ fn one(text: &mut String, finding: &Finding, files: &Files, colors: Colors) {
         let _ = write!(text, " ({})", one_line(object));
     }
     text.push('\n');
-    if let Some(snippet) = finding.place.as_ref().and_then(|place| Snippet::of(place, files)) {
+    if let Some(snippet) = finding.place.as_ref().and_then(|place| lines.snippet(place)) {
         let blue = AnsiColor::Blue.on_default().bold();
         let margin = " ".repeat(snippet.number.len());
         let bar = colors.paint(blue, "|");
@@ -82,7 +95,12 @@ impl Snippet {
     pub(super) fn of(place: &Place, files: &Files) -> Option<Self> {
         let bytes = files.get(&place.path)?;
         let number = usize::try_from(place.position.line).ok()?.checked_sub(1)?;
-        let line = String::from_utf8_lossy(bytes.split(|byte| *byte == b'\n').nth(number)?);
+        Self::cut(bytes.split(|byte| *byte == b'\n').nth(number)?, place)
+    }
+
+    /// What is shown of this line, the one at the place.
+    fn cut(line: &[u8], place: &Place) -> Option<Self> {
+        let line = String::from_utf8_lossy(line);
         let line = line.strip_suffix('\r').unwrap_or(&line);
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         let column = usize::try_from(place.position.column).ok()?.checked_sub(1)?;
@@ -142,6 +160,13 @@ mod tests {
         let finding =
             Finding::error("weight-range", "unknown field `a\n ::add-mask::b`").at("::stop-commands::x", Position { line: 1, column: 1 });
         case("", finding, ":\\u{3a}stop-commands::x:1:1: error[weight-range]: unknown field `a\n :\\u{3a}add-mask::b`\n");
+        let finding =
+            Finding::error("field-unknown", "unknown field `##[stop-commands]x`").at("shop.yaml", Position { line: 1, column: 1 });
+        case(
+            "\"##[stop-commands]x\": 1\n",
+            finding.help("no ##[group]"),
+            "shop.yaml:1:1: error[field-unknown]: unknown field `#\\u{23}[stop-commands]x`\n1 | \"#\\u{23}[stop-commands]x\": 1\n  | ^\n  help: no #\\u{23}[group]\n",
+        );
     }
 
     #[test]

@@ -40,13 +40,14 @@ fn plural(noun: &str) -> String {
     }
 }
 
-/// The text with every character that could move a cursor, color a line or turn the writing direction made visible.
-/// Line ends and tabs stay.
+/// The text with every character that could move a cursor, color a line or turn the writing direction made visible, and with
+/// what a workflow of GitHub obeys anywhere in a line. Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     // Most texts are plain, and long: a look at the bytes is enough.
     let is_plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
-    if text.bytes().fold(true, |all, byte| all & is_plain(byte)) || !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
+    let is_plain = text.bytes().fold(true, |all, byte| all & is_plain(byte)) || !text.contains(is_hidden);
+    if is_plain {
+        return if text.contains(COMMAND) { Cow::Owned(text.replace(COMMAND, DISARMED)) } else { Cow::Borrowed(text) };
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for character in text.chars() {
@@ -56,7 +57,18 @@ pub fn visible(text: &str) -> Cow<'_, str> {
             shown.push(character);
         }
     }
-    Cow::Owned(shown)
+    Cow::Owned(if shown.contains(COMMAND) { shown.replace(COMMAND, DISARMED) } else { shown })
+}
+
+/// With what a command to GitHub begins wherever it stands, and the same as nothing but text.
+const COMMAND: &str = "##[";
+const DISARMED: &str = "#\\u{23}[";
+
+/// The text with every line made none that a workflow of GitHub would take for a command for how it begins, such as with the
+/// name of a file.
+pub(super) fn uncommanding(text: &str) -> String {
+    let one = |line: &str| if line.trim_start().starts_with("::") { line.replacen("::", ":\\u{3a}", 1) } else { line.to_owned() };
+    text.split_inclusive('\n').map(one).collect()
 }
 
 /// The same, on one line.
@@ -91,5 +103,7 @@ mod tests {
         assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
         assert_eq!(visible("a\rb\u{202e}c"), "a\\u{d}b\\u{202e}c");
         assert_eq!(visible("line\n\tline ä"), "line\n\tline ä");
+        assert_eq!(visible("a ##[error]b"), "a #\\u{23}[error]b");
+        assert_eq!(visible("\r###[error]b"), "\\u{d}##\\u{23}[error]b");
     }
 }

@@ -156,6 +156,32 @@ fn a_case_may_expect_an_error() {
 }
 
 #[test]
+fn a_case_runs_the_script_that_a_release_would_run() {
+    let case = "rollout: {spec: {strategy: {canary: {steps: [{traffic: 20%}], trafficRoutings: [{service: shop, ingress: {name: shop, classType: CLASS}}]}}}}
+original: {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: shop}, spec: {}}
+expected:
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata: {name: shop-canary, annotations: {own: 'yes'}}
+";
+    let script = "return { own = 'yes' }";
+    let shipped = [("trafficrouting_ingress/nginx".to_owned(), rollout::discover::shipped_gateways()[0].1.clone())];
+    for (class, path) in [
+        ("nginx", "lua_configuration/trafficrouting_ingress/nginx.lua"),
+        ("mine", "prod/lua_configuration/trafficrouting_ingress/mine.lua"),
+        ("mine", "trafficrouting_ingress/mine/trafficRouting.lua"),
+    ] {
+        let files: Files = [("cases/a.yaml", case.replace("CLASS", class)), (path, script.to_owned())]
+            .into_iter()
+            .map(|(path, text)| (path.to_owned(), text.into_bytes().into()))
+            .collect();
+        let reports = cases::run(&files, &shipped);
+        assert_eq!(reports[0].script.as_deref(), Some(format!("trafficrouting_ingress/{class}").as_str()), "{path}");
+        all_pass(&reports);
+    }
+}
+
+#[test]
 fn blessed_cases_pass_and_keep_their_text() {
     let wrong = format!("# why\n{}", USER_CASE.replace("share: 70", "share: 71"));
     let mut files = user_files(USER_SCRIPT, &wrong);

@@ -15,7 +15,7 @@ use crate::config;
 use crate::disk::{self, Difference, Former, Stale};
 use crate::files::Files;
 use crate::model::{Finding, Position, Severity};
-use crate::report::count;
+use crate::report::{count, one_line};
 
 /// The file of a plan that is an object; the others show it.
 const PLAN_FILE: &str = "plan.yaml";
@@ -81,7 +81,12 @@ impl Args {
             } else {
                 let written = disk::write_tree(&root, files, &is_stale)?;
                 let (new, gone) = (count(written.written.len(), "file"), count(written.removed.len(), "file"));
-                let _ = writeln!(summary, "wrote {new}, removed {gone}, left {} as they were in `{shown}`", written.unchanged);
+                let _ = writeln!(
+                    summary,
+                    "wrote {new}, removed {gone}, left {} as they were in `{}`",
+                    written.unchanged,
+                    one_line(shown.as_str())
+                );
             }
         }
         Ok(Committed::Done(summary))

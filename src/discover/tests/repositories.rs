@@ -362,6 +362,8 @@ fn a_rollout_that_goes_while_its_pods_change_is_told_of() {
     assert_eq!(taken_away(&before, &[("app/shop.yaml", &old)]), nothing, "no new pods");
     assert_eq!(taken_away(&before, &[]), nothing, "the workload goes too");
     assert_eq!(taken_away(&before, &[("app/shop.yaml", &new), ("b.yaml", ROLLOUT)]), nothing, "moved");
+    let occupied = [("app/removed-0.yaml", new.as_str())];
+    assert_eq!(taken_away(&before, &occupied), [said[0].replace("app/moved", "app/removed-0")], "a file of that name is the user's");
     let renamed = ROLLOUT.replacen("name: shop", "name: other", 1);
     assert_eq!(taken_away(&before, &[("app/shop.yaml", &new), ("b.yaml", &renamed)]), nothing, "another one releases it");
     let disabled = ROLLOUT.replacen("spec:", "spec:\n  disabled: true", 1);
@@ -432,4 +434,80 @@ fn a_rollout_that_cannot_be_read_is_not_gone() {
         assert_eq!(codes(&state("a:2", "rollout.yaml", broken)), [code]);
         assert_eq!(codes(&state("a:2", "moved.yaml", broken)), [code]);
     }
+}
+
+#[test]
+fn two_rollouts_of_one_name_are_told_of_where_nothing_has_a_place() {
+    let rollout = |name: &str| {
+        let spec = r#"{"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop"}, "strategy": {"canary": {"enableExtraWorkloadForCanary": true, "steps": [{"replicas": 1}]}}}"#;
+        format!(
+            r#"{{"apiVersion": "rollouts.kruise.io/v1beta1", "kind": "Rollout", "metadata": {{"name": "{name}", "namespace": "prod", "annotations": {{"u": "x\/y"}}}}, "spec": {spec}}}"#
+        )
+    };
+    let list =
+        |names: [&str; 2]| format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{}, {}]}}"#, rollout(names[0]), rollout(names[1]));
+    let codes = |names: [&str; 2]| {
+        let discovery = discovered(&files(&[("all.json", &list(names))]), &Config::default());
+        let codes: Vec<_> = discovery.findings.iter().map(|finding| finding.code).collect();
+        (codes, discovery.counts.rollouts)
+    };
+    assert_eq!(codes(["shop", "shop"]), (vec!["rollout-twice"], 0));
+    assert_eq!(codes(["shop", "other"]).0[0], "workload-shared");
+}
+
+#[test]
+fn scripts_of_the_cluster_serve_every_environment_wherever_they_lie() {
+    let (config, findings) = config::from_bytes(b"environments: [{name: dev, path: dev}, {name: prod, path: prod}]");
+    assert_eq!(findings, []);
+    let scripts = |text: &str| {
+        format!(
+            "{}data: {{lua.traffic.routing.VirtualService.networking.istio.io: {text}}}\n",
+            object("v1", "ConfigMap", "kruise-rollout-configuration")
+        )
+    };
+    let (outside, inside) = (scripts("return 1"), scripts("return 2"));
+    let others = [
+        ("infra/cm.yaml", outside.as_str()),
+        ("prod/cm.yaml", inside.as_str()),
+        ("rollouts/cm.yaml", "kind: ConfigMap\nname: kruise-rollout-configuration\na: ["),
+    ];
+    let discovery = discovered(&files(&others), &config);
+    assert_eq!(shown(&discovery), [] as [&str; 0]);
+    let of = |index: usize| &discovery.catalogs[index].gateways[0].1.script;
+    assert_eq!((of(0).text.as_str(), of(1).text.as_str()), ("return 1", "return 2"), "an environment's own comes first");
+    assert_eq!(of(0).origin, crate::model::ScriptOrigin::ConfigMap("infra/cm.yaml".into()));
+    let broken = format!("{outside}a: [\n");
+    let discovery = discovered(&files(&[("infra/cm.yaml", &broken)]), &config);
+    assert_eq!(discovery.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["script-unreadable"]);
+}
+
+#[test]
+fn of_very_many_faults_the_worst_are_told_and_the_others_counted() {
+    let listed = |one: &dyn Fn(usize) -> String| (0..20_000).map(one).collect::<Vec<_>>().concat();
+    let unknown = listed(&|number| format!("  unknown{number}: 1\n"));
+    let discovery = discovered(&files(&[("a.yaml", &format!("{ROLLOUT}{unknown}"))]), &Config::default());
+    let said = shown(&discovery);
+    assert_eq!(said.len(), 18, "{said:?}");
+    assert!(said.iter().any(|said| said.ends_with("19984 more fields in this map are unknown")), "{said:?}");
+
+    let names = listed(&|number| format!("{{path: {number}}}, "));
+    let many = ROLLOUT.replace("traffic: 20%}", &format!("matches: [{names}]}}"));
+    let said = shown(&discovered(&files(&[("a.yaml", &many)]), &Config::default()));
+    assert_eq!(said.iter().filter(|said| said.contains("matches-too-many")).count(), 1, "{said:?}");
+    assert!(said.len() < 40, "{said:?}");
+
+    let routes = listed(&|number| format!("{{kind: A{number}}}, "));
+    let many = ROLLOUT.replace("customNetworkRefs: [", &format!("customNetworkRefs: [{routes}"));
+    let said = shown(&discovered(&files(&[("a.yaml", &many)]), &Config::default()));
+    assert_eq!(said.len(), 102, "{said:?}");
+    assert!(said.iter().any(|said| said.contains("error[findings-many]")), "{said:?}");
+}
+
+#[test]
+fn headers_beyond_the_limit_are_not_looked_at() {
+    let names = "same, ".repeat(60);
+    let many = ROLLOUT.replace("traffic: 20%}", &format!("traffic: 20%, requestHeaderModifier: {{remove: [{names}]}}}}"));
+    let said = shown(&discovered(&files(&[("a.yaml", &many)]), &Config::default()));
+    assert_eq!(said.iter().filter(|said| said.contains("conditions-too-many")).count(), 1, "{said:?}");
+    assert_eq!(said.iter().filter(|said| said.contains("name-twice")).count(), 15, "{said:?}");
 }
