@@ -12,7 +12,7 @@ use super::revisions;
 use super::settled;
 use super::trouble::Trouble;
 use super::write::Writes;
-use crate::model::{Bindings, Hold, HoldCause, LateValue, Plan, PlanStatus, Purpose, VersionKey};
+use crate::model::{Bindings, Hold, HoldCause, LateValue, Plan, PlanStatus, Purpose, Style, VersionKey};
 use crate::patch::{Difference, differences, exact, values_at};
 use crate::plan::rights::{Right, plural, rights};
 
@@ -67,14 +67,21 @@ impl Check<'_> {
         }
         let is_compared = matches!(purpose, Purpose::Release | Purpose::Create);
         if is_compared && let Some(hold) = self.start(purpose).await? {
-            self.claims.release(self.key);
+            self.give_up();
             return Ok(Err(hold));
         }
         let bindings = self.bindings(purpose).await?;
         if bindings.is_err() {
-            self.claims.release(self.key);
+            self.give_up();
         }
         Ok(bindings)
+    }
+
+    /// Gives up what was claimed, unless a release runs, whose objects are among it.
+    fn give_up(&self) {
+        if self.status.claims.is_empty() {
+            self.claims.release(self.key);
+        }
     }
 
     /// Live equals the baseline, or what the last release left, at every path; what is no workload may be the target already.
@@ -190,8 +197,22 @@ impl Check<'_> {
         bindings.workload_uid = live.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned);
         let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
         bindings.replicas = Some(u32::try_from(replicas).unwrap_or(u32::MAX));
-        let wants_revision = self.plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision);
-        if purpose == Purpose::Release && wants_revision {
+        let is_wanted = self.plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision);
+        let is_early = match purpose {
+            Purpose::Release => true,
+            // A plan that was rendered again may be the first that wants it.
+            Purpose::Refresh => self.status.bindings.stable_revision.is_none(),
+            Purpose::Create | Purpose::Settle => false,
+        };
+        if is_wanted && is_early {
+            if purpose == Purpose::Refresh && self.plan.spec.style != Style::Canary {
+                let message = format!(
+                    "{}: which revision its old pods have was to be read before the first write, and the release began without it; abort \
+                     it, then retry: rollout abort {} -n {}",
+                    target.key, self.plan.name, self.plan.namespace
+                );
+                return Ok(Err(hold(HoldCause::Differs, message)));
+            }
             let found = revisions::current(self.api, &self.key.namespace, &live).await?;
             let Some(found) = found else {
                 let message = format!("{}: its controller has not said yet which revision its pods have", target.key);

@@ -11,6 +11,7 @@ use super::objects::{Objects, Unresolved};
 use super::offer;
 use super::record;
 use super::trouble::Trouble;
+use crate::machine;
 use crate::model::Plan;
 use crate::plan::{API_VERSION, KIND, digest, from_value};
 
@@ -65,7 +66,7 @@ impl Attendance {
     /// Enters what is claimed, by the objects' addresses where they are known.
     async fn enter(&mut self) {
         let is_loaded = self.running.is_some() || self.status.captured.is_none();
-        if let Some(plan) = self.plan().filter(|_| is_loaded)
+        if let Some(plan) = self.written().filter(|_| is_loaded)
             && let Ok(objects) = self.objects(&plan).await
         {
             self.shared.claims.enter(&self.key, &objects);
@@ -74,8 +75,16 @@ impl Attendance {
         }
     }
 
-    /// The plan that goes into the machine: the one that runs, else the object's own.
+    /// The plan that goes into the machine, as that says. One of the object's own that cannot be read leaves the one that is kept.
     pub(super) fn plan(&self) -> Option<Arc<Plan>> {
+        match &self.own {
+            Ok(own) if machine::runs_object(&self.status) => Some(Arc::clone(own)),
+            Ok(_) | Err(_) => self.written(),
+        }
+    }
+
+    /// The plan whose objects are in the cluster: the one that is kept, else the object's own.
+    fn written(&self) -> Option<Arc<Plan>> {
         match &self.running {
             Some((_, captured)) => Some(Arc::clone(&captured.plan)),
             None => self.own.as_ref().ok().cloned(),

@@ -133,7 +133,8 @@ pub enum Duty<'a> {
     Nothing,
     /// Make the checks before the first write, then tell `Checked`; on a hold check again whenever something changes. For
     /// `Purpose::Release` and `Purpose::Create` live objects are compared with the baseline or the last completed state,
-    /// otherwise only claims, rights and served kinds are looked at. The plan is the object's own.
+    /// otherwise only claims, rights and served kinds are looked at. Late values that must be known before the first write are
+    /// told with it, those that a refresh is the first to want too. The plan is the object's own.
     Check {
         /// What for.
         purpose: Purpose,
@@ -175,7 +176,11 @@ pub enum Duty<'a> {
 pub fn next(plan: &Plan, status: &PlanStatus, event: &Event, now: Timestamp) -> PlanStatus {
     let mut next = status.clone();
     happen(&plan.spec, &mut next, event, now);
-    advance::advance(&plan.spec, &mut next, now);
+    // A refresh that is given up before it is captured leaves the plan that was: its stages are not in this one.
+    let is_another = runs_object(status) && !runs_object(&next) && status.captured.is_some() && status.captured == next.captured;
+    if !is_another {
+        advance::advance(&plan.spec, &mut next, now);
+    }
     tell::tell(plan, &mut next, now);
     next
 }

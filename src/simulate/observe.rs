@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::cluster::{Cluster, empty, hash};
 use super::plans::{at_paths, is_workload, objects_of, paths, workload};
-use crate::model::{Await, Bindings, Hold, HoldCause, ObjectKey, Plan, Purpose, Revision, Stage};
+use crate::model::{Await, Bindings, Hold, HoldCause, ObjectKey, Plan, Purpose, Revision, Stage, Style};
 use crate::patch;
 
 impl Agent {
@@ -19,8 +19,14 @@ impl Agent {
         let live = workload(plan).and_then(|key| cluster.objects.get(&key));
         let number = |pointer: &str| live.and_then(|live| live.pointer(pointer)).and_then(Value::as_u64);
         let template = live.filter(|live| is_workload(live)).and_then(|live| live.pointer("/spec/template"));
+        // In mid-release the stable workload is still the old one only where the new pods have one of their own.
+        let is_stable = match purpose {
+            Purpose::Release => true,
+            Purpose::Refresh => plan.spec.style == Style::Canary,
+            Purpose::Create | Purpose::Settle => false,
+        };
         Ok(Bindings {
-            stable_revision: template.map(hash).filter(|_| purpose == Purpose::Release),
+            stable_revision: template.map(hash).filter(|_| is_stable),
             canary_revision: None,
             replicas: number("/spec/replicas").and_then(|replicas| u32::try_from(replicas).ok()),
             workload_uid: None,

@@ -456,6 +456,21 @@ fn a_workload_that_does_not_exist_yet_is_created_as_the_target() {
 }
 
 #[test]
+fn an_abort_of_a_refresh_that_is_not_captured_yet_goes_the_way_of_the_plan_that_was() {
+    let mut agent = Agent::gated();
+    let release = agent.plan.spec.release.clone();
+    agent.tell(&Event::Offered(agent.changed("sha256:again", release.as_deref())));
+    agent.at(Part::Check, 1);
+    let mut offered = agent.plan.clone();
+    offered.spec.abort = Vec::new();
+    agent.status = next(&offered, &agent.status, &Event::Suspended { paused: false, disabled: true }, agent.now);
+    agent.at(Part::Abort, 1);
+    assert!(matches!(duty(&agent.plan, &agent.status), Duty::Play { .. }));
+    agent.work();
+    assert_eq!(agent.phase(), Phase::Aborted);
+}
+
+#[test]
 fn an_aborted_release_is_not_rolled_out_when_its_workload_is_missing() {
     let mut agent = Agent::gated();
     agent.ask(Verb::Abort, 0).work();

@@ -351,6 +351,62 @@ fn a_plan_rendered_again_is_taken_up_in_the_same_step() {
 }
 
 #[test]
+fn a_plan_rendered_again_may_be_the_first_that_pins_the_stable_service() {
+    scenario(async |world| {
+        let plan = shop();
+        let mut plain = plan.clone();
+        plain.spec.bindings.clear();
+        for (key, object) in &mut plain.spec.objects {
+            if key.object().kind() == "Service" {
+                object["spec"]["selector"].as_object_mut().unwrap().remove("pod-template-hash");
+            }
+        }
+        world.apply(&plain);
+        world.agent();
+        world.until_gate(1).await;
+        assert!(world.status()["bindings"]["stableRevision"].is_null());
+        world.apply(&plan);
+        let pinned = |world: &World| world.live("Service", "shop")["spec"]["selector"]["pod-template-hash"].clone();
+        world.until("pinned", |world| !pinned(world).is_null()).await;
+        let old = rollout::model::ObjectKey::new("Deployment", "shop").version(1);
+        assert_eq!(pinned(world), hash(&plan.spec.objects[&old]["spec"]["template"]));
+        let digest = rollout::plan::digest(&plan.spec);
+        world.until("the same gate", |world| world.status()["phase"] == "Gated" && world.status()["digest"] == digest.as_str()).await;
+        world.request("abort", 0, "a");
+        world.until_phase("Aborted").await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_plan_rendered_again_claims_what_it_adds() {
+    scenario(async |world| {
+        let plan = shop();
+        let mut small = plan.clone();
+        let route = rollout::model::ObjectKey::new("VirtualService", "shop");
+        small.spec.paths.retain(|entry| entry.object != route);
+        small.spec.objects.retain(|version, _| *version.object() != route);
+        for versions in small.spec.steps.iter_mut().map(|step| &mut step.state).chain([&mut small.spec.baseline, &mut small.spec.target]) {
+            versions.retain(|version| *version.object() != route);
+        }
+        let steps = small.spec.steps.iter_mut().flat_map(|step| step.stages.iter_mut().chain(&mut step.enter_from_above));
+        for stage in steps.chain(&mut small.spec.finish).chain(&mut small.spec.abort).chain(&mut small.spec.abort_finish) {
+            stage.write.retain(|version| *version.object() != route);
+        }
+        small.spec.scripts.clear();
+        world.apply(&small);
+        world.agent();
+        world.until_gate(1).await;
+        assert!(!world.status()["claims"].to_string().contains("VirtualService/shop"));
+        world.apply(&plan);
+        let is_captured =
+            |world: &World| world.live("VirtualService", "shop")["spec"]["http"] != plan.spec.objects[&route.version(1)]["spec"]["http"];
+        world.until("the route is written", is_captured).await;
+        assert!(world.status()["claims"].to_string().contains("VirtualService/shop"), "{:#}", world.status());
+    });
+}
+
+#[test]
 fn a_fix_after_an_abort_begins_with_what_runs_though_git_says_otherwise() {
     scenario(async |world| {
         let plan = shop();
