@@ -58,15 +58,17 @@ fn routes_are_of(plan: &Plan, cluster: &Cluster, bindings: &Bindings, step: usiz
     })
 }
 
-/// Gateway objects that others stand on: on the way in they are written before those. By themselves they send nothing
-/// anywhere.
+/// Gateway objects that others stand on: they are written before those when they are written first. By themselves they send
+/// nothing anywhere.
 fn definitions(plan: &Plan) -> BTreeSet<&ObjectKey> {
-    let mut definitions = BTreeSet::new();
+    let (mut definitions, mut known) = (BTreeSet::new(), BTreeSet::new());
     for step in &plan.spec.steps {
         let routes = |stage: &'_ Stage| stage.write.iter().any(|version| is_route(plan, version.object()));
         let last = step.stages.iter().rposition(routes).unwrap_or_default();
         let before = step.stages.iter().take(last).flat_map(|stage| &stage.write).map(VersionKey::object);
-        definitions.extend(before.filter(|object| is_route(plan, object)));
+        definitions.extend(before.filter(|object| is_route(plan, object) && !known.contains(object)));
+        // On the way out of a split it is the other way round.
+        known.extend(step.stages.iter().flat_map(|stage| &stage.write).map(VersionKey::object));
     }
     definitions
 }

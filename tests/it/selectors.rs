@@ -124,6 +124,16 @@ proptest! {
     }
 }
 
+#[test]
+fn a_step_without_traffic_between_two_that_have_some_loses_nothing() {
+    let steps = [Some(1), None, Some(1)].map(|weight| step(Replicas::Count(1), weight, false, Pause::Approval));
+    let rollout = rollout(steps.into(), references()[..2].to_vec(), 3, false);
+    let labels = || [Labels::from([("app", "shop")]), Labels::from([("app", "shop")])];
+    let simulation = run(&rendered(&rollout, &Change { pods: labels(), selectors: labels() }), "");
+    assert!(simulation.rows.iter().all(|row| !row.traffic.lost), "{:#?}", simulation.rows);
+    assert_eq!(simulation.rows[0].traffic.percent, Some(0));
+}
+
 /// Two pods with a fifth of the traffic are the last step, and the change gives a label to pods and Service.
 fn labelled() -> (Rollout, Plan) {
     let pods = [Labels::from([("app", "shop")]), Labels::from([("app", "shop"), ("tier", "front")])];
