@@ -1,6 +1,5 @@
 //! Requests to the API server: one method a verb, with retries, and with the fence before each write.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use hyper::{Method, Request};
 use kube::Client;
 use kube::client::Body;
+use kube::core::ObjectMeta;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -122,18 +122,19 @@ impl Api {
         }
     }
 
-    /// Returns the namespaces that have objects of a collection, reading nothing else of them.
-    pub(super) async fn namespaces(&self, path: &str) -> Result<BTreeSet<String>, Trouble> {
-        let mut all = BTreeSet::new();
+    /// Returns what `take` wants of the metadata of a list's elements, page by page, reading nothing else of them. A resource
+    /// that does not exist has none.
+    pub(super) async fn glimpses<T>(&self, path: &str, query: &str, take: fn(ObjectMeta) -> Option<T>) -> Result<Vec<T>, Trouble> {
+        let mut all = Vec::new();
         let mut next = String::new();
         loop {
-            let target = format!("{path}?limit={PAGE}{next}");
+            let target = format!("{path}?limit={PAGE}{query}{next}");
             let call = Call { method: Method::GET, accept: METADATA_OF_ALL, target, content_type: "", body: None, writes: false };
             let page: Page = match self.call(&call).await {
                 Err(Trouble::NotFound(_)) => return Ok(all),
                 result => result?,
             };
-            all.extend(page.items.into_iter().filter_map(|item| item.metadata.namespace));
+            all.extend(page.items.into_iter().filter_map(|item| take(item.metadata)));
             match page.metadata.next.filter(|token| !token.is_empty()) {
                 Some(token) => next = format!("&continue={}", segment(&token)),
                 None => return Ok(all),

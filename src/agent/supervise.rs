@@ -22,7 +22,7 @@ const AT_ONCE: usize = 16;
 const FIRST_AT_ONCE: usize = 2;
 
 /// The Rollouts of OpenKruise, by which people give commands.
-fn rollouts() -> Resource {
+pub(super) fn rollouts() -> Resource {
     Resource::known("rollouts.kruise.io/v1beta1", "Rollout", "rollouts")
 }
 

@@ -37,6 +37,8 @@ async fn orphan(world: &mut World, plan: &Plan) {
     world.apply(plan);
     world.agent();
     world.until_gate(1).await;
+    let others = |world: &World| world.find("RolloutPlan", "cart").is_none() || world.status_of("cart")["phase"] == "Gated";
+    world.until("all are gated", others).await;
     world.kill().await;
     world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
     world.delete("RolloutPlan", "shop");
@@ -49,6 +51,42 @@ fn a_plan_that_lost_its_finalizer_is_swept_at_start() {
         orphan(world, &plan).await;
         world.agent();
         world.until("nothing is left", |world| world.faults(&plan, &plan.spec.baseline).is_empty()).await;
+    });
+}
+
+#[test]
+fn the_only_plan_of_a_namespace_is_swept_where_nothing_may_be_listed_everywhere() {
+    scenario(async |world| {
+        let plan = shop();
+        // As the agent is installed.
+        let everywhere = Fault { method: "GET", path: "/apis/apps/v1/controllerrevisions", status: 403, times: usize::MAX };
+        world.server.with(|store| store.faults.push(everywhere));
+        orphan(world, &plan).await;
+        world.agent();
+        world.until("nothing is left", |world| world.faults(&plan, &plan.spec.baseline).is_empty()).await;
+    });
+}
+
+#[test]
+fn what_cannot_be_restored_is_tried_again_and_keeps_nothing_else_waiting() {
+    scenario(async |world| {
+        let (plan, cart) = (shop(), renamed(&shop(), &[("shop", "cart")]));
+        world.install(&cart);
+        world.apply(&cart);
+        orphan(world, &plan).await;
+        world.edit("RolloutPlan", "cart", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
+        world.delete("RolloutPlan", "cart");
+        // In whichever order they are restored.
+        for path in ["/virtualservices/cart", "/virtualservices/shop"] {
+            world.server.with(|store| store.faults.push(Fault { method: "PATCH", path, status: 403, times: 3 }));
+        }
+        world.agent();
+        world
+            .until("the one", |world| world.find("Service", "shop-canary").is_none() && world.find("Service", "cart-canary").is_none())
+            .await;
+        for plan in [&plan, &cart] {
+            world.until("nothing is left", |world| world.faults(plan, &plan.spec.baseline).is_empty()).await;
+        }
     });
 }
 

@@ -1,5 +1,6 @@
 //! Releases from their first write to their last.
 
+use rollout::model::{Binding, LateValue, ObjectKey, Replicas};
 use serde_json::json;
 
 use super::controllers::hash;
@@ -176,6 +177,28 @@ fn what_somebody_changes_in_mid_step_is_put_right_and_a_fight_is_told() {
         }
         world.until_phase("Stalled").await;
         assert!(world.status()["waitingFor"].as_str().unwrap().contains("RespectIgnoreDifferences"));
+    });
+}
+
+#[test]
+fn pods_that_follow_the_autoscaler_are_no_repair() {
+    scenario(async |world| {
+        let mut plan = shop();
+        let object = ObjectKey::new("Deployment", "shop-canary").version(2);
+        plan.spec.objects.get_mut(&object).unwrap()["spec"].as_object_mut().unwrap().remove("replicas");
+        let value = LateValue::Replicas(Replicas::Percent(50));
+        plan.spec.bindings.push(Binding { object, pointer: "/spec/replicas".into(), value });
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.approve("shop");
+        world.until_gate(2).await;
+        assert_eq!(world.live("Deployment", "shop-canary")["spec"]["replicas"], 2);
+        world.edit("Deployment", "shop", "kube-controller-manager", |live| live["spec"]["replicas"] = json!(8));
+        world.until("as many again", |world| world.live("Deployment", "shop-canary")["spec"]["replicas"] == 4).await;
+        world.approve("shop");
+        world.until_phase("Succeeded").await;
+        assert!(!world.events("RolloutPlan").contains(&"Repaired".to_owned()), "{:?}", world.events("RolloutPlan"));
     });
 }
 
