@@ -356,7 +356,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "traffic-differs",
-        "The manifests of a step give the new version another share than the step declares.\n\nThe share is computed from the rendered gateway objects, Services and pod labels, request by request, without the script that made them. A warning says that requests of another workload get the new version too, when they match. Most often the script is wrong: write a case for `rollout test` that shows it.",
+        "The manifests of a step give the new version another share than the step declares.\n\nThe share is computed from the rendered gateway objects, Services and pod labels, request by request, without the script that made them. A warning says that requests of another workload get the new version too, when they match. Requests that reach no pod most often lack a label: `patchPodTemplateMetadata` gives the new pods that of their subset. Where your own rules and labels are right, the script is wrong: write a case for `rollout test` that shows it.",
     ),
     (
         "traffic-leaks",

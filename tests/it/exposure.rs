@@ -90,7 +90,7 @@ fn deployment() -> Value {
 fn service() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop", "namespace": "prod"},
-        "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}, {"port": 443}, {"port": 8080}]},
+        "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}, {"port": 443}, {"port": 8080}, {"port": 9000}]},
     })
 }
 
