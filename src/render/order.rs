@@ -115,39 +115,30 @@ pub(super) fn enter_from_above(later: &[State], to: &State, grace: u32) -> Vec<S
 /// has, the stable Service has the version `both`, and selects the pods of both.
 pub(super) fn finish(last: &State, target: &State, both: Option<&VersionKey>, grace: u32) -> Vec<Stage> {
     let way = Way { from: std::slice::from_ref(last), to: target, grace };
-    let mut stages = Stages::default();
-    way.both(&mut stages, both);
-    way.workload(&mut stages);
-    if both != target.service.as_ref() {
-        stages.push(target.service.clone().into_iter().collect(), Vec::new(), Vec::new());
-    }
-    way.routes(&mut stages);
-    way.definitions(&mut stages);
-    way.canary_service(&mut stages);
-    way.canary_gone(&mut stages);
-    way.autoscaler(&mut stages);
-    stages.0
+    let narrowed = target.service.as_ref().filter(|service| both != Some(service));
+    in_order([
+        way.both(both),
+        way.workload(),
+        written(narrowed.cloned()),
+        way.routes(),
+        way.definitions(),
+        way.canary_service(),
+        way.canary_gone(),
+        way.autoscaler(),
+    ])
 }
 
 /// The way from any step to the baseline: routes first, the pin last.
 pub(super) fn abort(steps: &[State], baseline: &State, grace: u32) -> Vec<Stage> {
-    let way = Way { from: steps, to: baseline, grace };
-    let mut stages = Stages::default();
-    way.back(&mut stages);
-    stages.0
+    in_order(Way { from: steps, to: baseline, grace }.back())
 }
 
 /// The way from within `finish`, between these states, to the baseline: the old version must be back before the routes are, and
 /// the stable Service knows it while it comes.
 pub(super) fn abort_finish(between: &[State; 2], baseline: &State, both: Option<&VersionKey>, grace: u32) -> Vec<Stage> {
     let way = Way { from: between, to: baseline, grace };
-    let mut stages = Stages::default();
-    if between[1].service != baseline.service {
-        way.both(&mut stages, both);
-    }
-    way.workload(&mut stages);
-    way.back(&mut stages);
-    stages.0
+    let both = both.filter(|_| between[1].service != baseline.service);
+    in_order([way.both(both), way.workload()].into_iter().chain(way.back()))
 }
 
 /// From one of several states to one; what is the same in all of them needs no stage.
@@ -157,99 +148,83 @@ struct Way<'a> {
     grace: u32,
 }
 
-#[derive(Default)]
-struct Stages(Vec<Stage>);
-
-impl Stages {
-    /// What an earlier stage has written already is not written again.
-    fn push(&mut self, mut write: Vec<VersionKey>, remove: Vec<ObjectKey>, awaits: Vec<Await>) {
-        write.retain(|version| {
-            let mut written = self.0.iter().rev().flat_map(|stage| &stage.write);
+/// The stages that there are. What an earlier one has written already is not written again.
+fn in_order(stages: impl IntoIterator<Item = Option<Stage>>) -> Vec<Stage> {
+    let mut done: Vec<Stage> = Vec::new();
+    for mut stage in stages.into_iter().flatten() {
+        stage.write.retain(|version| {
+            let mut written = done.iter().rev().flat_map(|stage| &stage.write);
             written.find(|known| known.object() == version.object()) != Some(version)
         });
-        if !write.is_empty() || !remove.is_empty() {
-            self.0.push(Stage { write, remove, evict: None, awaits });
+        if !stage.write.is_empty() || !stage.remove.is_empty() {
+            done.push(stage);
         }
     }
+    done
+}
+
+/// The stage that writes these and waits for nothing.
+fn written(versions: impl IntoIterator<Item = VersionKey>) -> Option<Stage> {
+    stage(versions.into_iter().collect(), Vec::new(), Vec::new())
+}
+
+/// A stage; none where nothing is written or removed.
+fn stage(write: Vec<VersionKey>, remove: Vec<ObjectKey>, awaits: Vec<Await>) -> Option<Stage> {
+    let is_empty = write.is_empty() && remove.is_empty();
+    (!is_empty).then_some(Stage { write, remove, evict: None, awaits })
 }
 
 impl Way<'_> {
     fn inwards(&self) -> Vec<Stage> {
-        let mut stages = self.held();
-        self.canary(&mut stages);
-        self.canary_service(&mut stages);
-        self.definitions(&mut stages);
-        self.routes(&mut stages);
-        stages.0
+        in_order([self.held(), self.canary(), self.canary_service(), self.definitions(), self.routes()])
     }
 
     fn outwards(&self) -> Vec<Stage> {
-        let mut stages = Stages::default();
-        self.routes(&mut stages);
-        self.definitions(&mut stages);
-        self.canary_service(&mut stages);
-        self.service(&mut stages);
-        self.canary(&mut stages);
-        self.autoscaler(&mut stages);
-        stages.0
+        in_order([self.routes(), self.definitions(), self.canary_service(), self.service(), self.canary(), self.autoscaler()])
     }
 
     /// Traffic first, then pods. From a state without routing the new version has to be told apart before.
     fn downwards(&self) -> Vec<Stage> {
-        let mut stages = self.held();
-        let is_built_anew = self.from.iter().any(|state| !state.splits);
-        self.canary_service(&mut stages);
-        if is_built_anew {
-            self.definitions(&mut stages);
-        }
-        self.routes(&mut stages);
-        if !is_built_anew {
-            self.definitions(&mut stages);
-        }
-        self.canary(&mut stages);
-        stages.0
+        let traffic = if self.from.iter().any(|state| !state.splits) {
+            [self.definitions(), self.routes()]
+        } else {
+            [self.routes(), self.definitions()]
+        };
+        in_order([self.held(), self.canary_service()].into_iter().chain(traffic).chain([self.canary()]))
     }
 
     /// Nothing of the release is left: traffic first, then pods, the pin last.
-    fn back(&self, stages: &mut Stages) {
-        self.routes(stages);
-        self.definitions(stages);
-        self.companions_gone(stages);
-        self.service(stages);
-        self.autoscaler(stages);
+    fn back(&self) -> [Option<Stage>; 5] {
+        [self.routes(), self.definitions(), self.companions_gone(), self.service(), self.autoscaler()]
     }
 
     /// Before anything moves: the autoscaler takes no pods away, the stable Service selects the old ones alone.
-    fn held(&self) -> Stages {
-        let mut stages = Stages::default();
-        let first = self.changed(|state| state.autoscaler.clone()).into_iter().chain(self.changed(|state| state.service.clone()));
-        stages.push(first.collect(), Vec::new(), Vec::new());
-        stages
+    fn held(&self) -> Option<Stage> {
+        written([self.changed(|state| state.autoscaler.clone()), self.changed(|state| state.service.clone())].into_iter().flatten())
     }
 
-    fn autoscaler(&self, stages: &mut Stages) {
-        stages.push(self.changed(|state| state.autoscaler.clone()).into_iter().collect(), Vec::new(), Vec::new());
+    fn autoscaler(&self) -> Option<Stage> {
+        written(self.changed(|state| state.autoscaler.clone()))
     }
 
-    fn service(&self, stages: &mut Stages) {
-        stages.push(self.changed(|state| state.service.clone()).into_iter().collect(), Vec::new(), Vec::new());
+    fn service(&self) -> Option<Stage> {
+        written(self.changed(|state| state.service.clone()))
     }
 
     /// The stable Service selects the pods of both versions.
-    fn both(&self, stages: &mut Stages, both: Option<&VersionKey>) {
+    fn both(&self, both: Option<&VersionKey>) -> Option<Stage> {
         let is_new = |both: &&VersionKey| self.from.iter().any(|state| state.service.as_ref() != Some(both));
-        stages.push(both.filter(is_new).cloned().into_iter().collect(), Vec::new(), Vec::new());
+        written(both.filter(is_new).cloned())
     }
 
-    fn workload(&self, stages: &mut Stages) {
-        if let Some(workload) = self.changed(|state| Some(state.workload.clone())) {
-            let available = Await::Available { workload: workload.object().clone() };
-            stages.push(vec![workload], Vec::new(), vec![available]);
-        }
+    fn workload(&self) -> Option<Stage> {
+        let workload = self.changed(|state| Some(state.workload.clone()))?;
+        let available = Await::Available { workload: workload.object().clone() };
+        stage(vec![workload], Vec::new(), vec![available])
     }
 
-    fn canary(&self, stages: &mut Stages) {
-        let Some(key) = self.changed(|state| state.canary.clone().map(|canary| canary.key)) else { return };
+    fn canary(&self) -> Option<Stage> {
+        let key = self.changed(|state| state.canary.clone().map(|canary| canary.key))?;
         let count = self.to.canary.as_ref().and_then(|canary| canary.pods);
         let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count };
         // A subset has somebody only when the Service knows the pods, which it learns a moment after they are ready.
@@ -258,43 +233,42 @@ impl Way<'_> {
             at_least: 1,
             of: Some(key.object().clone()),
         });
-        stages.push(vec![key], Vec::new(), std::iter::once(ready).chain(reached).collect());
+        stage(vec![key], Vec::new(), std::iter::once(ready).chain(reached).collect())
     }
 
-    fn canary_service(&self, stages: &mut Stages) {
+    fn canary_service(&self) -> Option<Stage> {
         if let Some(key) = self.changed(|state| state.canary_service.clone()) {
             let endpoints = Await::Endpoints { service: key.object().name().to_owned(), at_least: 1, of: None };
-            stages.push(vec![key], Vec::new(), vec![endpoints]);
-        } else if let Some(object) = self.gone(|state| state.canary_service.as_ref()) {
-            stages.push(Vec::new(), vec![object], Vec::new());
+            return stage(vec![key], Vec::new(), vec![endpoints]);
         }
+        let object = self.gone(|state| state.canary_service.as_ref())?;
+        stage(Vec::new(), vec![object], Vec::new())
     }
 
-    fn canary_gone(&self, stages: &mut Stages) {
-        if let Some(object) = self.gone(|state| state.canary.as_ref().map(|canary| &canary.key)) {
-            let gone = Await::Gone { object: object.clone() };
-            stages.push(Vec::new(), vec![object], vec![gone]);
-        }
+    fn canary_gone(&self) -> Option<Stage> {
+        let object = self.gone(|state| state.canary.as_ref().map(|canary| &canary.key))?;
+        let gone = Await::Gone { object: object.clone() };
+        stage(Vec::new(), vec![object], vec![gone])
     }
 
-    fn companions_gone(&self, stages: &mut Stages) {
+    fn companions_gone(&self) -> Option<Stage> {
         let service = self.gone(|state| state.canary_service.as_ref());
         let workload = self.gone(|state| state.canary.as_ref().map(|canary| &canary.key));
         let awaits = workload.iter().map(|object| Await::Gone { object: object.clone() }).collect();
-        stages.push(Vec::new(), workload.into_iter().chain(service).collect(), awaits);
+        stage(Vec::new(), workload.into_iter().chain(service).collect(), awaits)
     }
 
-    fn definitions(&self, stages: &mut Stages) {
+    fn definitions(&self) -> Option<Stage> {
         let (write, remove, awaits) = self.slots(|state| &state.definitions);
-        stages.push(write, remove, awaits);
+        stage(write, remove, awaits)
     }
 
-    fn routes(&self, stages: &mut Stages) {
+    fn routes(&self) -> Option<Stage> {
         let (write, remove, mut awaits) = self.slots(|state| &state.routes);
         if self.grace > 0 {
             awaits.push(Await::Grace(self.grace));
         }
-        stages.push(write, remove, awaits);
+        stage(write, remove, awaits)
     }
 
     fn slots(&self, slots: impl Fn(&State) -> &[Slot]) -> (Vec<VersionKey>, Vec<ObjectKey>, Vec<Await>) {
