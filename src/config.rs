@@ -11,7 +11,7 @@ pub use schema::schema;
 use serde_json::{Map, Value};
 
 use crate::files::Files;
-use crate::model::{Finding, Places, Position};
+use crate::model::{Finding, Places, Position, pointer};
 use crate::yaml;
 
 /// The file's name.
@@ -168,8 +168,11 @@ impl Reader<'_> {
             return None;
         };
         for (field, value) in fields.iter().filter(|(field, _)| !known.contains(&field.as_str())) {
-            let at = format!("{pointer}/{}", field.replace('~', "~0").replace('/', "~1"));
-            self.fault(&at, format!("unknown field `{field}` with {value}"), &format!("the fields here: {}", listed(known)));
+            self.fault(
+                &pointer::child(pointer, field),
+                format!("unknown field `{field}` with {value}"),
+                &format!("the fields here: {}", listed(known)),
+            );
         }
         Some(fields)
     }

@@ -11,6 +11,7 @@ mod object_ref;
 mod originals;
 mod place;
 mod plan;
+pub mod pointer;
 mod replicas;
 mod rollout;
 mod status;

@@ -1,9 +1,9 @@
 //! Where something stands in a file.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::pointer;
 
 /// A line and a column, both counted from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -120,10 +120,8 @@ impl Places {
 
     fn nearest_index(&self, pointer: &str) -> usize {
         let mut found = 0;
-        for segment in pointer.split('/').skip(1) {
-            let name: Cow<'_, str> =
-                if segment.contains('~') { segment.replace("~1", "/").replace("~0", "~").into() } else { segment.into() };
-            match self.child(found, &name) {
+        for key in pointer::tokens(pointer) {
+            match self.child(found, &key) {
                 Some(child) => found = child,
                 None => break,
             }

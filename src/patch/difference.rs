@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::owners::{Writer, writer};
-use super::pointer::escape;
+use crate::model::pointer::escape;
 
 /// One field that is not as it should be.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::pointer::{join, tokens};
 use super::values::{PathValues, put};
+use crate::model::pointer::{join, tokens};
 
 /// Returns the JSON patch (RFC 6902) that gives `live` exactly `values`: for each pointer the whole value, or nothing. Its first
 /// operation names the resource version of `live`, so that the API server refuses it when the object has changed since.
@@ -62,9 +62,9 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
-    use super::super::pointer::{join, tokens};
     use super::super::values::{PathValues, values_at};
     use super::exact;
+    use crate::model::pointer::{join, tokens};
 
     fn patched(live: &Value, operations: &[Value]) -> Value {
         let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations.to_vec())).unwrap();

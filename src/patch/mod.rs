@@ -8,7 +8,6 @@ mod bind;
 mod difference;
 mod exact;
 mod owners;
-mod pointer;
 mod values;
 
 pub use apply::apply;

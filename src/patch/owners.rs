@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pointer::tokens;
+use crate::model::pointer::tokens;
 
 /// Who wrote a field last.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::pointer::{escape, tokens};
+use crate::model::pointer::{escape, tokens};
 
 /// JSON pointers with their values. `None`: there is nothing at the pointer.
 pub type PathValues = BTreeMap<String, Option<Value>>;

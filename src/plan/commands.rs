@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::manifests::{Bound, bound};
 use super::states::State;
-use crate::model::{Await, Binding, LateValue, ObjectKey, Plan, Revision, Stage, Style, VersionKey};
+use crate::model::{Await, Binding, LateValue, ObjectKey, Plan, Revision, Stage, Style, VersionKey, pointer};
 use crate::yaml;
 
 /// Returns the commands that play `stages`, or the bindings without a value. The new revision may be unbound: the commands
@@ -110,7 +110,7 @@ fn write<'a>(plan: &'a Plan, version: &VersionKey, values: &Bound) -> Result<Str
         let value = object.pointer(path);
         let annotation = path.strip_prefix("/metadata/annotations/").map(|key| ("annotate", key));
         if let Some((verb, key)) = annotation.or_else(|| path.strip_prefix("/metadata/labels/").map(|key| ("label", key))) {
-            let key = key.replace("~1", "/").replace("~0", "~");
+            let key = pointer::unescape(key);
             let argument = value.and_then(Value::as_str).map_or_else(|| format!("{key}-"), |value| format!("{key}={value}"));
             let _ = writeln!(text, "kubectl {verb} {resource} -n {namespace} --overwrite {}", quoted(&argument));
             continue;

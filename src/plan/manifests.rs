@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::states::State;
-use crate::model::{Binding, LateValue, ObjectKey, ObjectRef, Plan, VersionKey};
+use crate::model::{Binding, LateValue, ObjectKey, ObjectRef, Plan, VersionKey, pointer::unescape};
 use crate::yaml;
 
 /// Late values that somebody has read from a cluster.
@@ -129,7 +129,7 @@ fn object_ref(plan: &Plan, key: &ObjectKey, object: &Value) -> ObjectRef {
 fn put(object: &mut Value, pointer: &str, value: Value) {
     let Some((parent, field)) = pointer.rsplit_once('/') else { return };
     if let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
-        parent.insert(field.replace("~1", "/").replace("~0", "~"), value);
+        parent.insert(unescape(field).into_owned(), value);
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{API_VERSION, DIGEST_ANNOTATION, KIND, validate};
-use crate::model::{Plan, PlanSpec, Position};
+use crate::model::{Plan, PlanSpec, Position, pointer::escape};
 use crate::{digest as digests, yaml};
 
 /// The longest text that is read.
@@ -246,7 +246,7 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     for segment in path {
         let _ = match segment {
             Segment::Seq { index } => write!(pointer, "/{index}"),
-            Segment::Map { key } => write!(pointer, "/{}", key.replace('~', "~0").replace('/', "~1")),
+            Segment::Map { key } => write!(pointer, "/{}", escape(key)),
             Segment::Enum { variant } => write!(pointer, "/{variant}"),
             Segment::Unknown => Ok(()),
         };

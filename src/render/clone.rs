@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::companion;
-use super::pointers::{escape, matching, put};
+use super::pointers::{matching, put};
 use super::traffic::Names;
-use crate::model::{Finding, GatewayClone, GatewayRef, Manifest, ObjectRef};
+use crate::model::{Finding, GatewayClone, GatewayRef, Manifest, ObjectRef, pointer};
 
 /// The clone's name.
 pub(super) fn name(clone: &GatewayClone, original: &str) -> String {
@@ -29,7 +29,7 @@ pub(super) fn of(
     let name = name(clone, original.name());
     let mut metadata = companion::metadata(names.plan, names.namespace, &name, Some(original));
     for key in &clone.dropped_annotations {
-        put(&mut metadata, &format!("/annotations/{}", escape(key)), None);
+        put(&mut metadata, &format!("/annotations/{}", pointer::escape(key)), None);
     }
     let mut copy = json!({"apiVersion": original.api_version(), "kind": original.kind(), "metadata": metadata});
     for field in &clone.fields {

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
-use super::pointers::escape;
 use super::workload::deployment;
-use crate::model::{Finding, Source};
+use crate::model::{Finding, Source, pointer};
 
 /// What is wrong with the labels that the pod template gives, or that the Rollout gives to pods of the new version.
 pub(super) fn check(draft: &Draft<'_>, workload: &Source) -> Option<Finding> {
@@ -24,7 +23,7 @@ pub(super) fn check(draft: &Draft<'_>, workload: &Source) -> Option<Finding> {
     }
     let key = unmet(selector, &labels)?;
     let value = draft.rollout.pod_metadata.labels.get(key).map_or("", String::as_str);
-    let place = draft.place_in_rollout(&format!("/spec/strategy/canary/patchPodTemplateMetadata/labels/{}", escape(key)));
+    let place = draft.place_in_rollout(&format!("/spec/strategy/canary/patchPodTemplateMetadata/labels/{}", pointer::escape(key)));
     let message = format!("`{key}: {value}` takes the new pods out of the selector of {}, which no cluster takes", workload.object);
     let finding = Finding::error("workload-selects-no-pods", message).at(&place.path, place.position).about(&workload.object);
     Some(finding.help("`patchPodTemplateMetadata` may add labels, and change none that `spec.selector` names"))

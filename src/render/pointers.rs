@@ -1,8 +1,8 @@
 //! JSON pointers as the renderer uses them: with `*` for every element of a list, and as places to write to.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
+
+use crate::model::pointer::unescape;
 
 /// The values that `pattern` leads to, with their exact pointers; `*` stands for every element of a list.
 pub(super) fn matching<'a>(value: &'a Value, pattern: &str) -> Vec<(String, &'a Value)> {
@@ -60,15 +60,6 @@ pub(super) fn with_values_of(object: &Value, other: &Value, paths: &[String]) ->
         put(&mut merged, path, other.pointer(path).cloned());
     }
     merged
-}
-
-/// A key as one token of a pointer.
-pub(super) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-fn unescape(token: &str) -> Cow<'_, str> {
-    if token.contains('~') { token.replace("~1", "/").replace("~0", "~").into() } else { token.into() }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::pointers::matching;
-use crate::model::{Gateway, WeightSupport};
+use crate::model::{Gateway, WeightSupport, pointer};
 
 /// What is wrong with `rewritten`, made from `original` by the gateway's script; empty when nothing is.
 pub(super) fn problems(gateway: &Gateway, original: &Value, rewritten: &Value) -> Vec<String> {
@@ -44,7 +44,7 @@ pub(super) fn changed(original: &Value, rewritten: &Value) -> Vec<String> {
         let (before, after) = (members(original, parent), members(rewritten, parent));
         let keys: BTreeSet<&String> = [before, after].into_iter().flatten().flat_map(Map::keys).collect();
         let differing = keys.into_iter().filter(|key| before.and_then(|map| map.get(*key)) != after.and_then(|map| map.get(*key)));
-        pointers.extend(differing.map(|key| format!("{parent}/{}", super::pointers::escape(key))));
+        pointers.extend(differing.map(|key| pointer::child(parent, key)));
     }
     pointers
 }

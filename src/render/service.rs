@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::companion;
 use super::draft::{Draft, Original};
-use super::pointers::{escape, put};
+use super::pointers::put;
 use super::selector::{Change, Labels, selects};
 use super::workload::deployment;
-use crate::model::{Finding, LateValue, Manifest, PodMetadata, Rollout, Routing, Source, VersionKey};
+use crate::model::{Finding, LateValue, Manifest, PodMetadata, Rollout, Routing, Source, VersionKey, pointer};
 
 /// The path that a release changes of a Service.
 const PATH: &str = "/spec/selector";
@@ -140,7 +140,7 @@ pub(super) fn shared(rollout: &Rollout, source: Option<&Source>, workload: &Sour
 
 /// The stable Service, selecting only pods of the old version.
 fn pinned(unpinned: Value, revision_label: &str) -> Late {
-    (unpinned, vec![(format!("{PATH}/{}", escape(revision_label)), LateValue::StableRevision)])
+    (unpinned, vec![(format!("{PATH}/{}", pointer::escape(revision_label)), LateValue::StableRevision)])
 }
 
 /// The canary Service: a copy of the stable one that selects only pods of the new version.
@@ -167,7 +167,7 @@ fn canary(plan: &str, namespace: &str, stable: &Manifest, pods: &PodMetadata, re
         "metadata": companion::metadata(plan, namespace, &canary_name(stable.name()), Some(stable)),
     });
     put(&mut service, "/spec", Some(spec.into()));
-    (service, vec![(format!("{PATH}/{}", escape(revision_label)), LateValue::CanaryRevision)])
+    (service, vec![(format!("{PATH}/{}", pointer::escape(revision_label)), LateValue::CanaryRevision)])
 }
 
 /// What keeps the Service from carrying a release.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::compose::{Kind, Node, Nodes};
 use super::scalar::{self, Meaning};
 use super::{DEPTH_LIMIT, Document, ReadError, Remark, RemarkKind, kustomize};
-use crate::model::{Places, Position};
+use crate::model::{Places, Position, pointer::escape};
 
 const REMARKS_LIMIT: usize = 1 << 20;
 
@@ -276,11 +276,7 @@ impl Builder {
 
 fn push_segment(pointer: &mut String, key: &str) {
     pointer.push('/');
-    if key.contains(['~', '/']) {
-        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-    } else {
-        pointer.push_str(key);
-    }
+    pointer.push_str(&escape(key));
 }
 
 /// How much was read, and how much of that through aliases: a small text must not become a large value.

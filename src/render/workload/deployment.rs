@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Finding, LateValue, Manifest, PodMetadata, Replicas, Source, VersionKey};
+use crate::model::{Finding, LateValue, Manifest, PodMetadata, Replicas, Source, VersionKey, pointer};
 use crate::render::companion;
 use crate::render::draft::Draft;
 use crate::render::pointers::put;
@@ -95,7 +95,7 @@ fn canary(
     put(&mut spec, "/replicas", total.map(|total| wanted.of(total).into()));
     for (field, values) in [("labels", &pods.labels), ("annotations", &pods.annotations)] {
         for (key, value) in values {
-            let pointer = format!("/template/metadata/{field}/{}", crate::render::pointers::escape(key));
+            let pointer = format!("/template/metadata/{field}/{}", pointer::escape(key));
             put(&mut spec, &pointer, Some(value.as_str().into()));
         }
     }
