@@ -45,7 +45,7 @@ pub use asked::Asked;
 pub use documents::{Documents, read, read_asked};
 pub use engines::engines;
 pub use gateways::{script_at, shipped_gateways};
-pub use originals::{originals, remarks_of};
+pub use originals::originals;
 pub use removed::removed;
 
 use crate::config::{Config, Environment};

@@ -25,16 +25,11 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
     let originals = Originals { workload, service, gateways, autoscaler, definitions };
     let mut findings = lookup.findings;
     for source in used(&originals) {
-        findings.extend_from_slice(remarks_of(source));
+        findings.extend_from_slice(&source.remarks);
     }
     findings.sort();
     findings.dedup();
     (originals, findings)
-}
-
-/// What a reader of the object's file should know: keys written twice, values that tools read differently.
-pub fn remarks_of(source: &Source) -> &[Finding] {
-    &source.remarks
 }
 
 fn used(originals: &Originals) -> impl Iterator<Item = &Arc<Source>> {

@@ -62,8 +62,8 @@ impl Request {
     /// The same request, changed so that it satisfies a match of a step.
     pub(super) fn satisfying(&self, wanted: &Match, dialect: Dialect) -> Self {
         let mut request = self.clone();
-        if let Some((condition, false)) = path_of(wanted).map(|path| (path, path.holds(Some(&self.path)) == Verdict::Yes)) {
-            request.path = condition.example();
+        if let Some(path) = path_of(wanted).filter(|path| path.holds(Some(&self.path)) != Verdict::Yes) {
+            request.path = path.example();
         }
         for header in &wanted.headers {
             if is_cookie(header, dialect) {

@@ -9,7 +9,7 @@ use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout, 
 pub struct Catalog {
     /// The environment's name; empty for the unnamed one.
     pub environment: String,
-    /// The namespace of objects that say none, with whether a user chose it.
+    /// The namespace of objects that say none.
     pub namespace: String,
     /// Where plans of this environment go, relative to the root.
     pub output: String,
