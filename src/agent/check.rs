@@ -194,7 +194,6 @@ impl Check<'_> {
         let mut bindings = Bindings::default();
         let Some(target) = self.workload().and_then(|version| self.objects.get(version.object())) else { return Ok(Ok(bindings)) };
         let Some(live) = target.live(self.api).await? else { return Ok(Ok(bindings)) };
-        bindings.workload_uid = live.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned);
         let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
         bindings.replicas = Some(u32::try_from(replicas).unwrap_or(u32::MAX));
         let is_wanted = self.plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision);

@@ -61,6 +61,7 @@ pub(super) fn enter(status: &mut PlanStatus, part: Part, step: u32, now: Timesta
     cursor.entered = now;
     cursor.late = false;
     cursor.approved = false;
+    cursor.refreshed = None;
     if part != Part::Reassert {
         cursor.gated = None;
     }

@@ -10,6 +10,7 @@ mod advance;
 mod asked;
 mod ending;
 mod offered;
+mod pods;
 mod tell;
 mod ways;
 
@@ -17,7 +18,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use crate::model::{Bindings, Bypass, Failure, Hold, Part, Plan, PlanSpec, PlanStatus, Purpose, Request, Stage, Verb};
+use crate::model::{Bindings, Bypass, Failure, Hold, Part, Plan, PlanSpec, PlanStatus, Purpose, Refreshed, Request, Stage, Verb};
 
 pub use advance::later;
 
@@ -222,7 +223,7 @@ pub fn runs_object(status: &PlanStatus) -> bool {
 
 fn happen(spec: &PlanSpec, status: &mut PlanStatus, event: &Event, now: Timestamp) {
     match event {
-        Event::Offered(offer) => offered::offered(status, offer, now),
+        Event::Offered(offer) => offered::offered(spec, status, offer, now),
         Event::Checked { turn, result } if *turn == status.turn => checked(spec, status, result, now),
         Event::Captured { turn, name } if *turn == status.turn => captured(spec, status, name, now),
         Event::Written { turn } if *turn == status.turn => written(spec, status, now),
@@ -292,7 +293,13 @@ fn captured(spec: &PlanSpec, status: &mut PlanStatus, name: &str, now: Timestamp
         Purpose::Release | Purpose::Refresh | Purpose::Create | Purpose::Settle => (Part::Stages, 1),
     };
     cursor.goal = cursor.goal.map(|goal| goal.min(ways::last_step(spec)));
+    let refreshed = cursor.refreshed;
     advance::enter(status, part, step, now);
+    let pods = pods::of_step(spec, step, &status.bindings);
+    if let Some(cursor) = status.cursor.as_mut().filter(|cursor| cursor.part == Part::Reassert) {
+        let shrinks = |ready| pods.is_some_and(|pods| pods < ready);
+        cursor.refreshed = refreshed.map(|Refreshed { ready, .. }| Refreshed { ready, shrinks: shrinks(ready) });
+    }
 }
 
 fn written(spec: &PlanSpec, status: &mut PlanStatus, now: Timestamp) {
@@ -312,14 +319,11 @@ fn awaited(status: &mut PlanStatus, unmet: &[String], now: Timestamp) {
     cursor.holding = if unmet.is_empty() { cursor.holding.or(Some(now)) } else { None };
 }
 
-/// Adds what was found. A stable revision and a UID stay what they were first: they name what the release began with.
+/// Adds what was found. A stable revision stays what it was first: it names what the release began with.
 fn bind(status: &mut PlanStatus, found: &Bindings) {
     let bindings = &mut status.bindings;
     if bindings.stable_revision.is_none() {
         bindings.stable_revision.clone_from(&found.stable_revision);
-    }
-    if bindings.workload_uid.is_none() {
-        bindings.workload_uid.clone_from(&found.workload_uid);
     }
     if found.canary_revision.is_some() {
         bindings.canary_revision.clone_from(&found.canary_revision);

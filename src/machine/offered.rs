@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::{Offer, Workload, advance, ending};
-use crate::model::{Bypass, Cursor, Ending, Last, Outcome, Part, PlanStatus, Purpose};
+use super::{Offer, Workload, advance, ending, pods};
+use crate::model::{Bypass, Cursor, Ending, Last, Outcome, Part, PlanSpec, PlanStatus, Purpose, Refreshed};
 
 /// Takes up the plan's object as it stands.
-pub(super) fn offered(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
+pub(super) fn offered(spec: &PlanSpec, status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
     status.observed_generation = Some(offer.generation);
     if status.deleted {
         return;
@@ -18,7 +18,7 @@ pub(super) fn offered(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
             Part::Abort | Part::AbortFinish | Part::HandBack => on_the_way_back(status, offer),
             Part::Settle => while_settling(status, offer, now),
             Part::Check | Part::Capture | Part::Stages | Part::EnterFromAbove | Part::Reassert | Part::Gate | Part::Finish => {
-                mid_release(status, offer, now);
+                mid_release(spec, status, offer, now);
             }
         },
     }
@@ -101,6 +101,7 @@ pub(super) fn start(purpose: Purpose, now: Timestamp) -> Cursor {
         gated: None,
         approved: false,
         late: false,
+        refreshed: None,
         ending: None,
     }
 }
@@ -166,7 +167,7 @@ fn on_the_way_back(status: &mut PlanStatus, offer: &Offer) {
     }
 }
 
-fn mid_release(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
+fn mid_release(spec: &PlanSpec, status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
     if status.digest.as_ref() == Some(&offer.digest) {
         return;
     }
@@ -179,6 +180,7 @@ fn mid_release(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
     if offer.release.is_none() {
         return;
     }
+    let ready = pods::ready(spec, status);
     let Some(cursor) = status.cursor.as_mut() else { return };
     if offer.release != status.release || offer.drops {
         let reason = if offer.drops && offer.release == status.release {
@@ -193,6 +195,7 @@ fn mid_release(status: &mut PlanStatus, offer: &Offer, now: Timestamp) {
     if cursor.part != Part::Finish {
         cursor.purpose = Purpose::Refresh;
         cursor.approved = false;
+        cursor.refreshed = ready.map(|ready| Refreshed { ready, shrinks: false });
         status.digest = Some(offer.digest.clone());
         // Other labels on the new pods are another revision.
         status.bindings.canary_revision = None;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::pods;
 use crate::model::{Await, Cursor, ObjectKey, Part, PlanSpec, PlanStep, Purpose, Stage, VersionKey};
 use crate::plan::states::{self, State};
 
@@ -15,7 +16,9 @@ pub(super) fn stages<'a>(spec: &'a PlanSpec, cursor: &Cursor) -> Vec<Cow<'a, Sta
         Part::Finish => &spec.finish,
         Part::Abort => &spec.abort,
         Part::AbortFinish => &spec.abort_finish,
-        Part::Reassert => return reassert(spec, cursor.step).into_iter().map(Cow::Owned).collect(),
+        Part::Reassert => {
+            return reassert(spec, cursor.step, cursor.refreshed.is_some_and(|it| it.shrinks)).into_iter().map(Cow::Owned).collect();
+        }
         Part::Settle => return vec![Cow::Owned(settle(spec, cursor.purpose))],
         Part::Check | Part::Capture | Part::Gate | Part::HandBack => &[],
     };
@@ -110,8 +113,9 @@ fn whole(spec: &PlanSpec, state: &State) -> Stage {
 }
 
 /// Into the same step once more, from whatever an older rendering of the plan wrote: in the order of the way up, but
-/// each object at once in the version that the step has in the end, so that traffic never goes back in between.
-fn reassert(spec: &PlanSpec, number: u32) -> Vec<Stage> {
+/// each object at once in the version that the step has in the end, so that traffic never goes back in between. Pods that
+/// are too many go when no traffic is meant for them any more.
+fn reassert(spec: &PlanSpec, number: u32, shrinks: bool) -> Vec<Stage> {
     let state = states::at(spec, index(number)).unwrap_or_default();
     let mut left = state.clone();
     let mut stages = Vec::new();
@@ -127,6 +131,10 @@ fn reassert(spec: &PlanSpec, number: u32) -> Vec<Stage> {
         }
         let awaits = stage.awaits.iter().filter(|wait| still_holds(wait, &state)).cloned().collect();
         stages.push(Stage { write, remove: Vec::new(), evict: stage.evict.clone(), awaits });
+    }
+    if shrinks {
+        let (of_pods, others): (Vec<Stage>, Vec<Stage>) = stages.into_iter().partition(pods::moves_pods);
+        stages = others.into_iter().chain(of_pods).collect();
     }
     let rest = whole(spec, &state);
     let write = states::versions_of(&left);
@@ -173,14 +181,18 @@ mod tests {
         let spec = fixture().spec;
         for step in 1..=2 {
             let wanted = at(&spec, step).expect("a step");
-            let stages = reassert(&spec, u32::try_from(step).expect("small"));
-            for from in 0..=2 {
-                assert_eq!(play(&at(&spec, from).expect("a state"), &stages), wanted);
+            for shrinks in [false, true] {
+                let stages = reassert(&spec, u32::try_from(step).expect("small"), shrinks);
+                for from in 0..=2 {
+                    assert_eq!(play(&at(&spec, from).expect("a state"), &stages), wanted);
+                }
+                let written: Vec<&VersionKey> = stages.iter().flat_map(|stage| &stage.write).collect();
+                let place = |object: &ObjectKey| written.iter().position(|version| version.object() == object);
+                let route = ObjectKey::new("VirtualService", "shop");
+                let writes: Vec<u32> = written.iter().filter(|key| *key.object() == route).map(|key| key.version()).collect();
+                assert_eq!(writes, [wanted[&route]]);
+                assert_eq!(place(&route) < place(&ObjectKey::new("Deployment", "shop-canary")), shrinks);
             }
-            let route = ObjectKey::new("VirtualService", "shop");
-            let writes: Vec<u32> =
-                stages.iter().flat_map(|stage| &stage.write).filter(|key| *key.object() == route).map(VersionKey::version).collect();
-            assert_eq!(writes, [wanted[&route]]);
         }
     }
 

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::ObjectKey;
 
@@ -69,9 +68,6 @@ pub struct PlanStatus {
     /// Digests of what stood at each path of each object when the last release ended, whichever way.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settled: BTreeMap<ObjectKey, BTreeMap<String, String>>,
-    /// What metric gates measured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub measurements: Vec<Value>,
     /// `Ready`, `Reconciling`, `Stalled` and `InSync`; `Bypassed` where it applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
@@ -152,9 +148,23 @@ pub struct Cursor {
     /// Whether the step's deadline has passed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub late: bool,
+    /// The new pods when the plan was refreshed in the step. Absent where it was not, or nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refreshed: Option<Refreshed>,
     /// How the release ends, and why. Absent before that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+}
+
+/// The new pods of a step whose plan is refreshed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Refreshed {
+    /// How many were ready at least.
+    pub ready: u32,
+    /// Whether the step has fewer now: traffic moves before any is taken away. Known when the plan is captured.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shrinks: bool,
 }
 
 /// The parts of a release, in the order in which they come.
@@ -213,9 +223,6 @@ pub struct Bindings {
     /// The replicas of the workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
-    /// The workload's UID.
-    #[serde(rename = "workloadUID", skip_serializing_if = "Option::is_none")]
-    pub workload_uid: Option<String>,
 }
 
 /// What stands against the first write.
@@ -428,7 +435,7 @@ mod tests {
         let value = json!({
             "observedGeneration": 7, "digest": "sha256:a", "release": "sha256:b", "phase": "Gated", "turn": 9,
             "cursor": {"part": "gate", "step": 2, "stage": 0, "since": "2026-01-01T00:00:00Z", "entered": "2026-01-01T00:00:00Z"},
-            "bindings": {"stableRevision": "abc", "workloadUID": "u"},
+            "bindings": {"stableRevision": "abc", "canaryRevision": "u"},
             "claims": ["Deployment/shop"], "captured": "shop-1",
             "last": {"release": "sha256:c", "outcome": "Superseded", "at": "2026-01-01T00:00:00Z"}
         });
@@ -439,7 +446,7 @@ mod tests {
         assert_eq!(status.phase, Phase::Gated);
         assert_eq!(
             status.bindings,
-            Bindings { stable_revision: Some("abc".into()), workload_uid: Some("u".into()), ..Bindings::default() }
+            Bindings { stable_revision: Some("abc".into()), canary_revision: Some("u".into()), ..Bindings::default() }
         );
         assert_eq!(status.last.as_ref().map(|last| last.outcome), Some(Outcome::Superseded));
         assert!(matches!(&status.cursor, Some(Cursor { part: Part::Gate, step: 2, written: false, .. })));

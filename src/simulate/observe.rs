@@ -29,7 +29,6 @@ impl Agent {
             stable_revision: template.map(hash).filter(|_| is_stable),
             canary_revision: None,
             replicas: number("/spec/replicas").and_then(|replicas| u32::try_from(replicas).ok()),
-            workload_uid: None,
         })
     }
 

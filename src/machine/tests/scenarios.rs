@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::machine::{Duty, Event, Offer, Workload, duty, next, wake_at};
 use crate::model::{
-    Bindings, Bypass, Deadline, DeadlineAction, Gate, Hold, HoldCause, Outcome, Part, Phase, Plan, PlanStatus, PlanStep, Purpose, Request,
-    Verb,
+    Bindings, Bypass, Deadline, DeadlineAction, Gate, Hold, HoldCause, Outcome, Part, Phase, Plan, PlanStatus, PlanStep, Purpose, Replicas,
+    Request, Verb,
 };
 use crate::plan::{digest, fixture};
 
@@ -470,6 +470,64 @@ fn an_abort_of_a_refresh_that_is_not_captured_yet_goes_the_way_of_the_plan_that_
     assert_eq!(agent.phase(), Phase::Aborted);
 }
 
+/// The order in which a refresh of the second step, which had two pods, writes its pods and its route.
+fn refreshed(agent: &mut Agent, pods: u32) -> Vec<String> {
+    let release = agent.plan.spec.release.clone();
+    let offered = agent.changed(&format!("sha256:{}", agent.status.turn), release.as_deref());
+    agent.tell(&Event::Offered(offered));
+    let mut plan = agent.plan.clone();
+    plan.spec.steps[1].replicas = Replicas::Count(pods);
+    agent.plan = plan;
+    let mut order = Vec::new();
+    while agent.status.cursor.as_ref().is_some_and(|cursor| cursor.part != Part::Gate) {
+        let turn = agent.status.turn;
+        let event = match duty(&agent.plan, &agent.status) {
+            Duty::Check { .. } => Event::Checked { turn, result: Ok(Bindings::default()) },
+            Duty::Capture { .. } => Event::Captured { turn, name: "again".into() },
+            Duty::Play { stage, .. } => {
+                let objects = stage.write.iter().map(|version| version.object().to_string());
+                order.extend(objects.filter(|object| object.starts_with("Virtual") || object.ends_with("-canary")));
+                Event::Written { turn }
+            }
+            Duty::Await { .. } if wake_at(&agent.plan, &agent.status).is_some() => {
+                agent.now += SignedDuration::from_secs(60);
+                Event::Tick
+            }
+            Duty::Await { .. } => Event::Awaited { turn, unmet: Vec::new() },
+            due @ (Duty::Nothing | Duty::Assert { .. } | Duty::HandBack) => panic!("{due:?}"),
+        };
+        agent.tell(&event);
+    }
+    order.retain(|object| object != "Service/shop-canary");
+    order
+}
+
+#[test]
+fn a_refresh_with_fewer_pods_moves_traffic_before_it_takes_any_away() {
+    let (pods, route) = ("Deployment/shop-canary", "VirtualService/shop");
+    for (count, order) in [(1, [route, pods]), (2, [pods, route]), (3, [pods, route])] {
+        let mut agent = Agent::gated();
+        agent.ask(Verb::Approve, 1).work();
+        agent.at(Part::Gate, 2);
+        assert_eq!(refreshed(&mut agent, count), order, "{count} pods");
+        // The order is of this refresh alone.
+        assert_eq!(agent.status.cursor.as_ref().map(|cursor| cursor.step), Some(2));
+        assert_eq!(refreshed(&mut agent, count), [pods, route], "{count} pods once more");
+    }
+}
+
+#[test]
+fn a_refresh_on_the_way_up_keeps_the_pods_that_are_ready() {
+    let (pods, route) = ("Deployment/shop-canary", "VirtualService/shop");
+    // The second pod is not ready yet: the step that wants one has it, the one that wants two does not.
+    for (count, order) in [(1, [pods, route]), (2, [pods, route])] {
+        let mut agent = Agent::gated();
+        agent.ask(Verb::Approve, 1);
+        assert_eq!(agent.status.cursor.as_ref().map(|cursor| cursor.stage), Some(0));
+        assert_eq!(refreshed(&mut agent, count), order, "{count} pods");
+    }
+}
+
 #[test]
 fn an_aborted_release_is_not_rolled_out_when_its_workload_is_missing() {
     let mut agent = Agent::gated();
@@ -554,7 +612,7 @@ fn an_abort_before_the_first_write_writes_nothing() {
 #[test]
 fn late_values_are_recorded_and_what_names_the_old_version_stays() {
     let mut agent = Agent::gated();
-    let found = Bindings { stable_revision: Some("a".into()), canary_revision: Some("b".into()), replicas: Some(4), workload_uid: None };
+    let found = Bindings { stable_revision: Some("a".into()), canary_revision: Some("b".into()), replicas: Some(4) };
     agent.tell(&Event::Bound(found));
     agent.tell(&Event::Bound(Bindings { stable_revision: Some("x".into()), replicas: Some(8), ..Bindings::default() }));
     let bindings = &agent.status.bindings;

@@ -402,6 +402,42 @@ fn a_plan_rendered_again_may_be_the_first_that_pins_the_stable_service() {
 }
 
 #[test]
+fn a_plan_rendered_again_with_fewer_pods_moves_traffic_before_it_takes_any_away() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.approve("shop");
+        world.until_gate(2).await;
+        // The second step becomes what the first one was.
+        let mut less = plan.clone();
+        less.spec.steps[1].replicas = less.spec.steps[0].replicas;
+        for name in [("Deployment", "shop-canary", 2, 1), ("VirtualService", "shop", 3, 2)] {
+            let key = rollout::model::ObjectKey::new(name.0, name.1);
+            let object = less.spec.objects[&key.version(name.3)].clone();
+            less.spec.objects.insert(key.version(name.2), object);
+        }
+        let step = &mut less.spec.steps[1];
+        for wait in step.stages.iter_mut().chain(&mut step.enter_from_above).flat_map(|stage| &mut stage.awaits) {
+            if let rollout::model::Await::PodsReady { count, .. } = wait {
+                *count = Some(1);
+            }
+        }
+        let before = world.server.with(|store| store.requests.len());
+        world.apply(&less);
+        world.until("one pod", |world| world.live("Deployment", "shop-canary")["spec"]["replicas"] == 1).await;
+        let patches = world.server.with(|store| {
+            let patches = store.requests[before..].iter().filter(|request| request.method == "PATCH" && !request.is_dry_run);
+            patches.map(|request| request.path.clone()).collect::<Vec<_>>()
+        });
+        let place = |end: &str| patches.iter().position(|path| path.ends_with(end));
+        let (route, pods) = (place("/virtualservices/shop"), place("/deployments/shop-canary"));
+        assert!(route.is_some() && route < pods, "{patches:#?}");
+    });
+}
+
+#[test]
 fn a_plan_rendered_again_claims_what_it_adds() {
     scenario(async |world| {
         let plan = shop();
