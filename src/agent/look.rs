@@ -153,3 +153,35 @@ fn plan_of(object: &mut Value) -> Value {
     plan.extend(object.as_object_mut().and_then(|fields| fields.remove_entry("spec")));
     Value::Object(plan)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::agent::api::Api;
+    use crate::agent::attend::Attendance;
+    use crate::agent::claims::PlanKey;
+    use crate::agent::fence::Fence;
+    use crate::agent::metrics::Metrics;
+    use crate::agent::shared::Shared;
+
+    #[test]
+    fn a_plan_is_counted_once_and_only_while_it_is_attended_to() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let mut config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        config.root_cert = Some(Vec::new());
+        let metrics = Arc::new(Metrics::default());
+        let api = Api::new(kube::Client::try_from(config).unwrap(), Arc::new(Fence::open()), Arc::clone(&metrics));
+        let shared = Arc::new(Shared::new(api, Arc::clone(&metrics)));
+        let key = PlanKey { namespace: "prod".to_owned(), name: "shop".to_owned() };
+        for _ in 0..3 {
+            let mut attendance = Attendance::new(Arc::clone(&shared), key.clone());
+            attendance.count(Some("Running".to_owned()));
+            attendance.count(Some("Gated".to_owned()));
+            attendance.count(Some("Gated".to_owned()));
+            assert!(metrics.text().contains("rollout_plans{phase=\"Gated\"} 1"), "{}", metrics.text());
+        }
+        assert!(metrics.text().contains("rollout_plans{phase=\"Gated\"} 0"), "{}", metrics.text());
+    }
+}
