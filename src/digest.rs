@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
 
-use self::canonical::Canonical;
+use self::canonical::{Canonical, Text};
 
 mod canonical;
 
@@ -37,25 +37,29 @@ pub fn of_json<T: Serialize + ?Sized>(value: &T) -> String {
 ///
 /// When a value refuses to be serialized. Neither JSON values nor our own types do.
 pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    let mut text = Vec::with_capacity(4096);
-    value.serialize(Canonical(&mut text)).expect("values that have a digest serialize");
-    text
+    let mut text = Text::default();
+    add(value, &mut text);
+    text.bytes
+}
+
+fn add<T: Serialize + ?Sized>(value: &T, text: &mut Text) {
+    value.serialize(Canonical(text)).expect("values that have a digest serialize");
 }
 
 /// A list of values, of which only what the digest is of is kept.
-#[derive(Debug, Default)]
-pub struct List(Vec<u8>);
+#[derive(Default)]
+pub struct List(Text);
 
 impl List {
     /// Adds a value at the end.
     pub fn push(&mut self, value: &Value) {
-        self.0.push(if self.0.is_empty() { b'[' } else { b',' });
-        self.0.extend_from_slice(&canonical(value));
+        self.0.bytes.push(if self.0.bytes.is_empty() { b'[' } else { b',' });
+        add(value, &mut self.0);
     }
 
     /// Returns the digest of the list.
     pub fn digest(&self) -> String {
-        let start: &[u8] = if self.0.is_empty() { b"[" } else { &self.0 };
+        let start: &[u8] = if self.0.bytes.is_empty() { b"[" } else { &self.0.bytes };
         shown(Sha256::new().chain_update(start).chain_update(b"]"))
     }
 }

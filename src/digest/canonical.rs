@@ -9,19 +9,26 @@ use serde_json::{Error, Number};
 use super::{write_number, write_string};
 
 /// Adds what is serialized to a text.
-pub(super) struct Canonical<'t>(pub(super) &'t mut Vec<u8>);
+pub(super) struct Canonical<'t>(pub(super) &'t mut Text);
+
+/// The text so far, and the members of the maps that are being written, those of the innermost map last.
+#[derive(Default)]
+pub(super) struct Text {
+    pub(super) bytes: Vec<u8>,
+    members: Vec<Member>,
+}
 
 type Outcome = Result<(), Error>;
 
 #[expect(clippy::unnecessary_wraps, reason = "what all methods of the serializer return")]
 impl Canonical<'_> {
     fn number(self, number: impl Into<Number>) -> Outcome {
-        write_number(&number.into(), self.0);
+        write_number(&number.into(), &mut self.0.bytes);
         Ok(())
     }
 
     fn bare(self, text: &str) -> Outcome {
-        self.0.extend_from_slice(text.as_bytes());
+        self.0.bytes.extend_from_slice(text.as_bytes());
         Ok(())
     }
 }
@@ -77,7 +84,7 @@ impl<'t> ser::Serializer for Canonical<'t> {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
     fn serialize_str(self, value: &str) -> Outcome {
-        write_string(value, self.0);
+        write_string(value, &mut self.0.bytes);
         Ok(())
     }
     fn serialize_bytes(self, value: &[u8]) -> Outcome {
@@ -142,43 +149,44 @@ impl<'t> ser::Serializer for Canonical<'t> {
     }
 }
 
-fn tagged<'t>(text: &'t mut Vec<u8>, variant: &str) -> &'t mut Vec<u8> {
-    text.push(b'{');
-    write_string(variant, text);
-    text.push(b':');
+fn tagged<'t>(text: &'t mut Text, variant: &str) -> &'t mut Text {
+    text.bytes.push(b'{');
+    write_string(variant, &mut text.bytes);
+    text.bytes.push(b':');
     text
 }
 
 /// A list being written.
 pub(super) struct Items<'t> {
-    text: &'t mut Vec<u8>,
+    text: &'t mut Text,
     is_empty: bool,
     after: &'static str,
 }
 
 impl<'t> Items<'t> {
-    pub(super) fn begin(text: &'t mut Vec<u8>) -> Self {
-        text.push(b'[');
+    pub(super) fn begin(text: &'t mut Text) -> Self {
+        text.bytes.push(b'[');
         Self { text, is_empty: true, after: "]" }
     }
 
     pub(super) fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Outcome {
         if !std::mem::take(&mut self.is_empty) {
-            self.text.push(b',');
+            self.text.bytes.push(b',');
         }
         value.serialize(Canonical(self.text))
     }
 
     pub(super) fn finish(self) {
-        self.text.extend_from_slice(self.after.as_bytes());
+        self.text.bytes.extend_from_slice(self.after.as_bytes());
     }
 }
 
 /// A map being written: in the order in which members come, and sorted at the end where that is another one.
 pub(super) struct Members<'t> {
-    text: &'t mut Vec<u8>,
+    text: &'t mut Text,
+    /// Where the map begins, in bytes and in members.
     start: usize,
-    written: Vec<Member>,
+    first: usize,
     is_sorted: bool,
     after: &'static str,
 }
@@ -190,10 +198,10 @@ struct Member {
 }
 
 impl<'t> Members<'t> {
-    fn begin(text: &'t mut Vec<u8>) -> Self {
-        text.push(b'{');
-        let start = text.len();
-        Self { text, start, written: Vec::new(), is_sorted: true, after: "}" }
+    fn begin(text: &'t mut Text) -> Self {
+        text.bytes.push(b'{');
+        let (start, first) = (text.bytes.len(), text.members.len());
+        Self { text, start, first, is_sorted: true, after: "}" }
     }
 
     fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Outcome {
@@ -201,55 +209,63 @@ impl<'t> Members<'t> {
         self.value(value)
     }
 
+    fn is_empty(&self) -> bool {
+        self.text.members.len() == self.first
+    }
+
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Outcome {
-        if !self.written.is_empty() {
-            self.text.push(b',');
+        if !self.is_empty() {
+            self.text.bytes.push(b',');
         }
-        let start = self.text.len();
+        let start = self.text.bytes.len();
         key.serialize(Canonical(self.text))?;
-        if self.text.get(start) != Some(&b'"') {
+        let bytes = &mut self.text.bytes;
+        if bytes.get(start) != Some(&b'"') {
             // A number or a boolean.
-            self.text.insert(start, b'"');
-            self.text.push(b'"');
+            bytes.insert(start, b'"');
+            bytes.push(b'"');
         }
-        self.written.push(Member { key: start..self.text.len(), end: self.text.len() });
-        self.text.push(b':');
+        self.text.members.push(Member { key: start..bytes.len(), end: bytes.len() });
+        bytes.push(b':');
         Ok(())
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Outcome {
-        let start = self.text.len();
+        let start = self.text.bytes.len();
         value.serialize(Canonical(self.text))?;
-        let end = self.text.len();
-        if &self.text[start..] == b"null" {
+        let end = self.text.bytes.len();
+        if &self.text.bytes[start..] == b"null" {
             // The API server drops it.
-            let start = self.written.pop().map_or(self.start, |member| member.key.start);
-            self.text.truncate(if self.written.is_empty() { self.start } else { start - 1 });
+            let start = self.text.members.pop().map_or(self.start, |member| member.key.start);
+            self.text.bytes.truncate(if self.is_empty() { self.start } else { start - 1 });
             return Ok(());
         }
-        if let Some(member) = self.written.last_mut() {
+        if let Some(member) = self.text.members.last_mut() {
             member.end = end;
         }
-        if let [.., before, last] = self.written.as_slice() {
-            self.is_sorted &= compare(self.text, before, last).is_lt();
+        if let [.., before, last] = &self.text.members[self.first..] {
+            self.is_sorted &= compare(&self.text.bytes, before, last).is_lt();
         }
         Ok(())
     }
 
-    fn finish(mut self) {
+    fn finish(self) {
+        let Text { bytes, members } = self.text;
         if !self.is_sorted {
-            self.written.sort_by(|one, other| compare(self.text, one, other));
-            let mut sorted = Vec::with_capacity(self.text.len() - self.start);
-            for (index, member) in self.written.iter().enumerate() {
+            let written = &mut members[self.first..];
+            written.sort_by(|one, other| compare(bytes, one, other));
+            let mut sorted = Vec::with_capacity(bytes.len() - self.start);
+            for (index, member) in written.iter().enumerate() {
                 if index > 0 {
                     sorted.push(b',');
                 }
-                sorted.extend_from_slice(&self.text[member.key.start..member.end]);
+                sorted.extend_from_slice(&bytes[member.key.start..member.end]);
             }
-            self.text.truncate(self.start);
-            self.text.extend_from_slice(&sorted);
+            bytes.truncate(self.start);
+            bytes.extend_from_slice(&sorted);
         }
-        self.text.extend_from_slice(self.after.as_bytes());
+        members.truncate(self.first);
+        bytes.extend_from_slice(self.after.as_bytes());
     }
 }
 
