@@ -169,12 +169,12 @@ fn hosts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a document may hold a Rollout or users' scripts.
-pub(super) fn is_first(text: &str) -> bool {
+pub(super) fn may_hold_rollouts(text: &str) -> bool {
     if !text.contains(super::rollout::GROUP) && !text.contains(SCRIPTS) {
         return false;
     }
     match sniff(text, |_| false) {
-        Sniffed::Object { kind, name: _ } => is_kind_of_first(kind) || kind.ends_with("List") || is_first_among(text),
+        Sniffed::Object { kind, name: _ } => is_rollout_or_scripts(kind) || kind.ends_with("List") || seems_to_hold_rollouts(text),
         Sniffed::Unclear => true,
         // Broken enough to have lost its kind: a parser says what is wrong with it.
         Sniffed::Nothing => text.contains("kind"),
@@ -182,10 +182,10 @@ pub(super) fn is_first(text: &str) -> bool {
 }
 
 /// Whether one of the objects that a document seems to hold is a Rollout or the like.
-pub(super) fn is_first_among(text: &str) -> bool {
-    kinds(text).any(is_kind_of_first)
+pub(super) fn seems_to_hold_rollouts(text: &str) -> bool {
+    kinds(text).any(is_rollout_or_scripts)
 }
 
-fn is_kind_of_first(kind: &str) -> bool {
+fn is_rollout_or_scripts(kind: &str) -> bool {
     matches!(kind, "Rollout" | "TrafficRouting" | "ConfigMap")
 }
