@@ -5,7 +5,7 @@ use std::fmt;
 use proptest::prelude::*;
 
 use super::plans::{bindings, key, objects, plan};
-use super::world::{Done, World};
+use super::world::{Done, Live, World};
 use crate::machine::{Event, duty, next, wake_at};
 use crate::model::{
     Bindings, Cursor, Ending, Gate, Hold, HoldCause, Last, Outcome, Part, Phase, Plan, PlanStatus, Purpose, Request, Suspended, Verb,
@@ -492,6 +492,21 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// The agent does the next thing, and whoever is at a gate approves it.
+fn act(world: &mut World) {
+    world.work(Done::Recorded);
+    world.wait(5);
+    if let Some(cursor) = world.status.cursor.as_ref().filter(|cursor| cursor.part == Part::Gate) {
+        world.ask(Verb::Approve, cursor.step);
+    }
+}
+
+/// What a release that is over has left, and which way it went.
+fn ended(world: World) -> (Live, Phase, Vec<(Part, u32)>) {
+    assert!(world.status.is_at_rest(), "{:?}", world.status);
+    (world.live, world.status.phase, world.passed)
+}
+
 #[test]
 fn killed_at_every_single_action_the_shipped_plan_ends_as_planned() {
     for done in [Done::Half, Done::Unrecorded] {
@@ -508,14 +523,9 @@ fn killed_at_every_single_action_the_shipped_plan_ends_as_planned() {
                     if world.status.is_at_rest() {
                         break;
                     }
-                    world.work(Done::Recorded);
-                    world.wait(5);
-                    if world.status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Gate) {
-                        world.ask(Verb::Approve, world.status.cursor.as_ref().map_or(0, |cursor| cursor.step));
-                    }
+                    act(&mut world);
                 }
-                assert!(world.status.is_at_rest(), "{:?}", world.status);
-                (world.live, world.status.phase, world.passed)
+                ended(world)
             };
             let undisturbed = run(None);
             assert_eq!(undisturbed.1, if abort_after.is_some() { Phase::Aborted } else { Phase::Succeeded });
@@ -540,14 +550,9 @@ fn paused_at_every_single_action_and_resumed_the_shipped_plan_ends_as_planned() 
                 assert_eq!(world.live, before, "written in the pause after action {action}: {:?}", world.status);
                 world.tell(&Event::Suspended { paused: false, disabled: false });
             }
-            world.work(Done::Recorded);
-            world.wait(5);
-            if world.status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Gate) {
-                world.ask(Verb::Approve, world.status.cursor.as_ref().map_or(0, |cursor| cursor.step));
-            }
+            act(&mut world);
         }
-        assert!(world.status.is_at_rest(), "{:?}", world.status);
-        (world.live, world.status.phase, world.passed)
+        ended(world)
     };
     let undisturbed = run(None);
     for action in 0..28 {

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::plan::digest;
 
-type Live = BTreeMap<ObjectKey, Value>;
+pub(super) type Live = BTreeMap<ObjectKey, Value>;
 
 /// How much of a duty is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
