@@ -1,13 +1,81 @@
 //! Which lines of two texts are the same line.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::collections::HashMap;
+
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
 
 /// So many different lines are looked for, one by one, in the other text.
 const MOST_SOUGHT: usize = 64;
 
 /// Returns what leads from one text to the other.
 pub(super) fn align(before: &[&str], after: &[&str]) -> Vec<DiffOp> {
-    in_order(before, after).unwrap_or_else(|| capture_diff_slices(Algorithm::Histogram, before, after))
+    in_order(before, after)
+        .or_else(|| between_anchors(before, after))
+        .unwrap_or_else(|| capture_diff_slices(Algorithm::Histogram, before, after))
+}
+
+/// What leads from one text to the other where the lines that are there once in both stand in the same order in both: each is
+/// kept, and what lies between two of them is a small question of its own. It is so where routes get second destinations.
+fn between_anchors(before: &[&str], after: &[&str]) -> Option<Vec<DiffOp>> {
+    let anchors = anchors(before, after)?;
+    let mut operations = Vec::new();
+    let (mut old, mut new) = (0, 0);
+    for (old_end, new_end) in anchors.into_iter().chain([(before.len(), after.len())]) {
+        let (one, other) = (&before[old..old_end], &after[new..new_end]);
+        let between = in_order(one, other).unwrap_or_else(|| capture_diff_slices(Algorithm::Histogram, one, other));
+        for operation in between {
+            push(&mut operations, shifted(operation, old, new));
+        }
+        if old_end < before.len() {
+            push(&mut operations, DiffOp::Equal { old_index: old_end, new_index: new_end, len: 1 });
+        }
+        (old, new) = (old_end + 1, new_end + 1);
+    }
+    Some(operations)
+}
+
+/// Where the lines stand that are there once in both texts; none where there is no such line or their order differs.
+fn anchors(before: &[&str], after: &[&str]) -> Option<Vec<(usize, usize)>> {
+    let mut places: HashMap<&str, Place> = HashMap::with_capacity(before.len());
+    for (index, line) in before.iter().enumerate() {
+        places.entry(line).and_modify(|place| *place = Place::Many).or_insert(Place::Before(index));
+    }
+    for (index, line) in after.iter().enumerate() {
+        if let Some(place) = places.get_mut(line) {
+            *place = if let Place::Before(old) = *place { Place::Both(old, index) } else { Place::Many };
+        }
+    }
+    let anchor = |line: &&str| if let Some(Place::Both(old, new)) = places.get(line) { Some((*old, *new)) } else { None };
+    let anchors: Vec<_> = before.iter().filter_map(anchor).collect();
+    (!anchors.is_empty() && anchors.is_sorted_by_key(|(_, new)| *new)).then_some(anchors)
+}
+
+/// Where a line was seen so far.
+#[derive(Clone, Copy)]
+enum Place {
+    Before(usize),
+    Both(usize, usize),
+    Many,
+}
+
+/// The same operation in texts that begin so many lines earlier.
+fn shifted(operation: DiffOp, old: usize, new: usize) -> DiffOp {
+    let (old_index, new_index) = (operation.old_range().start + old, operation.new_range().start + new);
+    let (old_len, new_len) = (operation.old_range().len(), operation.new_range().len());
+    match operation.tag() {
+        DiffTag::Equal => DiffOp::Equal { old_index, new_index, len: old_len },
+        DiffTag::Delete => DiffOp::Delete { old_index, old_len, new_index },
+        DiffTag::Insert => DiffOp::Insert { old_index, new_index, new_len },
+        DiffTag::Replace => DiffOp::Replace { old_index, old_len, new_index, new_len },
+    }
+}
+
+/// Adds an operation; equal lines behind equal lines are one operation.
+fn push(operations: &mut Vec<DiffOp>, operation: DiffOp) {
+    match (operations.last_mut(), operation) {
+        (Some(DiffOp::Equal { len: before, .. }), DiffOp::Equal { len, .. }) => *before += len,
+        (_, operation) => operations.push(operation),
+    }
 }
 
 /// What leads from one text to the other where all lines that both have stand in the same order in both: then there is only one
@@ -74,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
     use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-    use super::{align, in_order};
+    use super::{align, between_anchors, in_order};
 
     /// What both texts keep, by line.
     fn kept(operations: &[DiffOp]) -> Vec<(usize, usize)> {
@@ -92,6 +160,16 @@ mod tests {
         let operations = in_order(&before, &after).expect("nothing moves");
         assert_eq!(kept(&operations), [(0, 0), (1, 1), (4, 4)]);
         assert_eq!(operations, capture_diff_slices(Algorithm::Histogram, &before, &after));
+    }
+
+    #[test]
+    fn what_stands_between_lines_that_occur_once_is_compared_by_itself() {
+        let before = ["- name: one", "  port: 80", "- name: two", "  port: 80"];
+        let after = ["- name: one", "  port: 80", "  weight: 5", "  port: 80", "- name: two", "  port: 80", "  weight: 5", "  port: 80"];
+        let operations = between_anchors(&before, &after).expect("names occur once");
+        assert_eq!(kept(&operations), [(0, 0), (1, 1), (2, 4), (3, 5)]);
+        assert_eq!(between_anchors(&["a", "b"], &["b", "a"]), None);
+        assert_eq!(between_anchors(&["a", "a"], &["a", "a", "a"]), None);
     }
 
     #[test]
@@ -114,6 +192,24 @@ mod tests {
             prop_assert_eq!(kept.len(), after.iter().filter(|line| before.contains(line)).count());
             prop_assert_eq!(operations.iter().map(|operation| operation.old_range().len()).sum::<usize>(), before.len());
             prop_assert_eq!(operations.iter().map(|operation| operation.new_range().len()).sum::<usize>(), after.len());
+        }
+
+        #[test]
+        fn both_texts_are_told_whole_in_alternating_operations(
+            before in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "d", "e", "x", "y"]), 0..12),
+            after in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "d", "e", "p", "q"]), 0..12),
+        ) {
+            let Some(operations) = between_anchors(&before, &after) else { return Ok(()) };
+            let (mut old, mut new, mut was_equal) = (0, 0, None);
+            for operation in &operations {
+                prop_assert_eq!((operation.old_range().start, operation.new_range().start), (old, new));
+                (old, new) = (operation.old_range().end, operation.new_range().end);
+                let is_equal = matches!(operation, DiffOp::Equal { .. });
+                prop_assert!(was_equal != Some(is_equal), "{:?}", operations);
+                was_equal = Some(is_equal);
+            }
+            prop_assert_eq!((old, new), (before.len(), after.len()));
+            prop_assert!(kept(&operations).iter().all(|(old, new)| before[*old] == after[*new]));
         }
 
         #[test]
