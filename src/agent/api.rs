@@ -69,8 +69,8 @@ struct Call<'a> {
 struct Page {
     #[serde(default)]
     metadata: PageMetadata,
-    #[serde(default)]
-    items: Vec<Glimpse>,
+    /// Of an empty list of metadata the API server says null.
+    items: Option<Vec<Glimpse>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -134,7 +134,7 @@ impl Api {
                 Err(Trouble::NotFound(_)) => return Ok(all),
                 result => result?,
             };
-            all.extend(page.items.into_iter().filter_map(|item| take(item.metadata)));
+            all.extend(page.items.into_iter().flatten().filter_map(|item| take(item.metadata)));
             match page.metadata.next.filter(|token| !token.is_empty()) {
                 Some(token) => next = format!("&continue={}", segment(&token)),
                 None => return Ok(all),

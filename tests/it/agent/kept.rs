@@ -68,6 +68,23 @@ fn the_only_plan_of_a_namespace_is_swept_where_nothing_may_be_listed_everywhere(
 }
 
 #[test]
+fn where_nothing_is_kept_nobody_looks_twice() {
+    scenario(async |world| {
+        let everywhere = Fault { method: "GET", path: "/apis/apps/v1/controllerrevisions", status: 403, times: usize::MAX };
+        world.server.with(|store| store.faults.push(everywhere));
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        let looked = world.server.with(|store| {
+            let is_look = |path: &str| path.starts_with("/apis/apps/v1/namespaces/") && path.ends_with("/controllerrevisions");
+            store.requests.iter().filter(|request| request.method == "GET" && is_look(&request.path)).count()
+        });
+        assert_eq!(looked, 1);
+    });
+}
+
+#[test]
 fn what_cannot_be_restored_is_tried_again_and_keeps_nothing_else_waiting() {
     scenario(async |world| {
         let (plan, cart) = (shop(), renamed(&shop(), &[("shop", "cart")]));

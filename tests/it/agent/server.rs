@@ -240,6 +240,8 @@ fn list(store: &Store, collection: &str, query: &str, is_partial: bool) -> Value
         .filter(|((stored, _), object)| is_in(stored, collection) && selects(object))
         .map(|(_, object)| if is_partial { partial(object) } else { object.clone() })
         .collect();
+    // As the API server does: an empty list of metadata is null.
+    let items = if is_partial && items.is_empty() { Value::Null } else { items.into() };
     json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": store.version().to_string()}, "items": items})
 }
 
