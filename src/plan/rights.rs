@@ -12,7 +12,7 @@ use crate::model::{Await, LateValue, ObjectKey, Plan, PlanSpec, Stage};
 pub struct Right {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The resource in the plural, with its subresource: `pods/eviction`.
+    /// The resource in the plural, with its subresource: `rollouts/status`.
     pub resource: String,
     /// The only object that it is for. `None`: every object of the resource in the namespace.
     pub name: Option<String>,
