@@ -1,32 +1,18 @@
-//! Our YAML beside kubectl's: recorded answers, of this project and of the folder that `ROLLOUT_GOLDEN` names.
+//! Our YAML against kubectl's recorded answers in `tests/golden`.
 #![expect(clippy::disallowed_methods, reason = "tests read their cases")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rollout::yaml;
 use serde_json::{Value, json};
 
-fn folder() -> PathBuf {
-    match std::env::var_os("ROLLOUT_GOLDEN") {
-        Some(folder) => folder.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden"),
-    }
-}
-
-/// The cases of a file of the folder; none, with a word on stderr, when it is not there.
-fn shared_cases(name: &str) -> Vec<Value> {
-    let path = folder().join(name);
-    if !path.exists() {
-        eprintln!("skipped: {} is not there; ROLLOUT_GOLDEN names the folder of golden files", path.display());
-        return Vec::new();
-    }
-    cases(&path)
-}
-
-fn cases(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+/// The cases of a file in `tests/golden`, one JSON object a line.
+fn cases(name: &str) -> Vec<Value> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)).unwrap();
+    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!cases.is_empty(), "{name} holds no cases");
+    cases
 }
 
 /// What the first document of a stream says; null when it says nothing.
@@ -56,17 +42,17 @@ fn check_reading(cases: &[Value]) {
 
 #[test]
 fn golden_documents_are_read_as_kubectl_reads_them() {
-    check_reading(&shared_cases("yaml-read.jsonl"));
+    check_reading(&cases("yaml-documents.jsonl"));
 }
 
 #[test]
 fn golden_documents_of_our_own_are_read_as_kubectl_reads_them() {
-    check_reading(&cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/yaml-read.jsonl")));
+    check_reading(&cases("yaml-read.jsonl"));
 }
 
 #[test]
 fn golden_strings_are_never_misread() {
-    let cases = shared_cases("yaml-write.jsonl");
+    let cases = cases("yaml-strings.jsonl");
     let mut equal = 0;
     for case in &cases {
         let string = case["string"].as_str().unwrap();
@@ -85,7 +71,7 @@ fn golden_strings_are_never_misread() {
 fn golden_answers_of_our_own_are_those_of_the_kubectl_at_hand() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("object.yaml");
-    let own = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/yaml-read.jsonl"));
+    let own = cases("yaml-read.jsonl");
     for case in own.iter().filter(|case| case["name"] != EITHER) {
         let header = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
         fs::write(&file, format!("{header}{}", case["input"].as_str().unwrap())).unwrap();
