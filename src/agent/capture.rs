@@ -59,12 +59,19 @@ pub(super) async fn keep(api: &Api, captured: &Captured, turn: u64) -> Result<St
     let namespace = &captured.plan.namespace;
     let name = name_of(&captured.plan, turn);
     let object = written(&name, captured)?;
+    let address = format!("{}/{}", collection(namespace), segment(&name));
     for _ in 0..5 {
         match api.create(&collection(namespace), &object, Mode::Real).await {
             Ok(_) => return Ok(name),
-            Err(Trouble::Exists(_)) => remove(api, namespace, &name).await?,
+            Err(Trouble::Exists(_)) => {}
             Err(trouble) => return Err(trouble),
         }
+        let Some(other) = api.get(&address).await? else { continue };
+        if plan_label(&other) != Some(label(&captured.plan.name).as_str()) {
+            let help = "remove or rename it";
+            return Err(Trouble::Refused(format!("the ControllerRevision `{name}` exists, and no release has made it: {help}")));
+        }
+        delete(api, &address, &other).await?;
     }
     Err(Trouble::Conflict(format!("the ControllerRevision `{name}` keeps coming back")))
 }
@@ -87,8 +94,17 @@ pub(super) async fn load(api: &Api, plan: &PlanKey, name: &str) -> Result<Option
 pub(super) async fn remove(api: &Api, namespace: &str, name: &str) -> Result<(), Trouble> {
     let address = format!("{}/{}", collection(namespace), segment(name));
     let Some(object) = api.get(&address).await? else { return Ok(()) };
+    delete(api, &address, &object).await
+}
+
+async fn delete(api: &Api, address: &str, object: &Value) -> Result<(), Trouble> {
     let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-    api.delete(&address, uid, "Background").await
+    api.delete(address, uid, "Background").await
+}
+
+/// The label that says of which plan an object is.
+fn plan_label(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/labels")?.get(PLAN_LABEL)?.as_str()
 }
 
 /// Returns the names of all that is kept for a plan.
@@ -99,14 +115,14 @@ pub(super) async fn names(api: &Api, plan: &str, namespace: &str) -> Result<Vec<
     Ok(all.iter().filter(|object| object.pointer("/data/plan").is_some()).filter_map(name).collect())
 }
 
-/// Reads what a ControllerRevision of ours holds. Anybody with rights in its namespace may have written it, so that it says
-/// nothing about other namespaces, nor about more of an object than a plan may.
+/// Reads what a ControllerRevision of ours holds, of whichever version of the agent. Anybody with rights in its namespace may
+/// have written it, so that it says nothing about other namespaces, nor about more of an object than a plan may.
 pub(super) fn read(object: &Value) -> Result<Captured, String> {
     let part = |field: &str| -> Result<Value, String> {
         let packed = object.pointer("/data").and_then(|data| data.get(field)).ok_or_else(|| format!("`data.{field}` is missing"))?;
         unpack(packed).map_err(|problem| format!("`data.{field}`: {problem}"))
     };
-    let plan = plans::from_value(part("plan")?).map_err(|error| error.to_string())?;
+    let plan = plans::kept(part("plan")?).map_err(|error| error.to_string())?;
     let of = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
     if plan.namespace != of {
         return Err(format!("it holds a plan of the namespace `{}`", plan.namespace.escape_debug()));
@@ -126,10 +142,16 @@ pub(super) fn label(plan: &str) -> String {
     crate::digest::of_bytes(plan.as_bytes()).trim_start_matches("sha256:").chars().take(63).collect()
 }
 
-/// Each turn of a plan keeps under another name, so that what is kept already stays until the new is recorded.
+/// Each turn of a plan keeps under another name, so that what is kept already stays until the new is recorded. The end of a
+/// name that is too long is its digest: other plans may begin with the same.
 fn name_of(plan: &Plan, turn: u64) -> String {
-    let name: String = plan.name.chars().take(200).collect();
-    format!("rollout-{name}-{turn}")
+    let name = &plan.name;
+    if name.len() <= 200 {
+        return format!("rollout-{name}-{turn}");
+    }
+    let digest = crate::digest::of_bytes(name.as_bytes());
+    let digest: String = digest.trim_start_matches("sha256:").chars().take(16).collect();
+    format!("rollout-{}-{digest}-{turn}", &name[..name.floor_char_boundary(180)])
 }
 
 fn written(name: &str, captured: &Captured) -> Result<Value, Trouble> {
@@ -180,6 +202,13 @@ mod tests {
         let object = written(&name_of(&captured.plan, 7), &captured).unwrap();
         assert_eq!(read(&object).unwrap(), captured);
         assert!(object.to_string().len() < 8_000);
+    }
+
+    #[test]
+    fn plans_whose_long_names_begin_alike_keep_under_other_names() {
+        let named = |end: &str| name_of(&crate::model::Plan { name: format!("{}{end}", "a".repeat(220)), ..fixture() }, 7);
+        assert_ne!(named("x"), named("y"));
+        assert!(named("x").len() <= 253 && named("x").ends_with("-7"), "{}", named("x"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The types are `model`'s; nothing here renders a plan and nothing knows a gateway.
 
 pub mod commands;
+mod kept;
 pub mod manifests;
 pub mod rights;
 pub mod schema;
@@ -11,7 +12,8 @@ pub mod states;
 mod text;
 pub mod validate;
 
-pub use text::{PlanError, Sealed, digest, document, from_text, from_value, sealed, to_text};
+pub use kept::kept;
+pub use text::{PlanError, Sealed, digest, digest_of, document, from_text, from_value, sealed, to_text};
 pub use validate::validate;
 
 /// The API version of a plan.

@@ -75,6 +75,11 @@ pub fn digest(spec: &PlanSpec) -> String {
     digests::of_json(spec)
 }
 
+/// Returns the digest of a plan's content as it is stored, whichever version has written it.
+pub fn digest_of(spec: &Value) -> String {
+    digests::of_json(spec)
+}
+
 /// A plan's content as what is compared and stored: canonical JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
@@ -176,8 +181,8 @@ struct Read {
 struct ReadMetadata {
     name: Name,
     namespace: Name,
-    #[serde(default)]
-    annotations: std::collections::BTreeMap<String, String>,
+    #[serde(default, rename = "annotations")]
+    _annotations: std::collections::BTreeMap<String, String>,
 }
 
 /// A name as clusters allow it; it may become part of a path.
@@ -208,23 +213,31 @@ fn only_document(text: &str) -> Result<yaml::Document, PlanError> {
 }
 
 fn from_document(document: &yaml::Document) -> Result<Plan, PlanError> {
-    let text = |field: &str| document.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if api_version != API_VERSION || kind != KIND {
-        return Err(PlanError::NotAPlan { kind, api_version });
-    }
+    check_kind(&document.value)?;
     let read: Read = serde_path_to_error::deserialize(&document.value).map_err(|error| {
         let position = document.places.at(&pointer(error.path()));
         PlanError::Field { position, field: error.path().to_string(), message: error.inner().to_string() }
     })?;
-    let actual = digest(&read.spec);
-    let expected = read.metadata.annotations.get(DIGEST_ANNOTATION).cloned().unwrap_or_default();
-    if expected != actual {
-        return Err(PlanError::Digest { expected, actual });
-    }
+    check_digest(&document.value)?;
     let plan = Plan { name: read.metadata.name.0, namespace: read.metadata.namespace.0, spec: read.spec };
     let contradictions = validate::validate(&plan);
     if contradictions.is_empty() { Ok(plan) } else { Err(PlanError::Contradictions(contradictions)) }
+}
+
+/// Whether it is a plan, of the version of the format that is ours.
+pub(super) fn check_kind(document: &Value) -> Result<(), PlanError> {
+    let text = |field: &str| document.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if api_version == API_VERSION && kind == KIND { Ok(()) } else { Err(PlanError::NotAPlan { kind, api_version }) }
+}
+
+/// Whether the content is what the annotation says. It is the stored content that has the digest, not what this version would
+/// write of it.
+pub(super) fn check_digest(document: &Value) -> Result<(), PlanError> {
+    let actual = digest_of(document.get("spec").unwrap_or(&Value::Null));
+    let annotations = document.pointer("/metadata/annotations");
+    let expected = annotations.and_then(|annotations| annotations.get(DIGEST_ANNOTATION)).and_then(Value::as_str).unwrap_or_default();
+    if expected == actual { Ok(()) } else { Err(PlanError::Digest { expected: expected.to_owned(), actual }) }
 }
 
 /// What stands there instead of a plan.
@@ -238,7 +251,7 @@ fn other(kind: &str, api_version: &str) -> String {
 }
 
 /// Returns the JSON pointer of a path.
-fn pointer(path: &serde_path_to_error::Path) -> String {
+pub(super) fn pointer(path: &serde_path_to_error::Path) -> String {
     use fmt::Write as _;
     use serde_path_to_error::Segment;
 

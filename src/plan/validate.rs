@@ -10,12 +10,9 @@ use crate::model::{Await, Binding, Finding, ObjectKey, Plan, PlanSpec, Stage, Ve
 pub fn validate(plan: &Plan) -> Vec<String> {
     let spec = &plan.spec;
     let mut check = Check { spec, objects: spec.objects.keys().map(VersionKey::object).collect(), wrong: Vec::new() };
-    for (place, name) in [("metadata.name", &plan.name), ("metadata.namespace", &plan.namespace)] {
-        if !is_name(name) {
-            check.say(place, format!("`{}` is no name of a cluster's object", name.escape_debug()));
-        }
-    }
+    check.names(plan);
     check.objects(&plan.namespace);
+    check.workload();
     check.state("spec.baseline", &spec.baseline);
     check.state("spec.target", &spec.target);
     check.steps();
@@ -26,6 +23,14 @@ pub fn validate(plan: &Plan) -> Vec<String> {
         check.binding(&format!("spec.bindings[{index}]"), binding);
     }
     check.paths();
+    check.wrong
+}
+
+/// Returns what of the objects' names and places does not fit: the part of `validate` on which others depend.
+pub(super) fn places(plan: &Plan) -> Vec<String> {
+    let mut check = Check { spec: &plan.spec, objects: BTreeSet::new(), wrong: Vec::new() };
+    check.names(plan);
+    check.objects(&plan.namespace);
     check.wrong
 }
 
@@ -68,6 +73,14 @@ impl Check<'_> {
         }
     }
 
+    fn names(&mut self, plan: &Plan) {
+        for (place, name) in [("metadata.name", &plan.name), ("metadata.namespace", &plan.namespace)] {
+            if !is_name(name) {
+                self.say(place, format!("`{}` is no name of a cluster's object", name.escape_debug()));
+            }
+        }
+    }
+
     /// Every object is the one that its key names, in the plan's own namespace.
     fn objects(&mut self, namespace: &str) {
         let spec = self.spec;
@@ -93,6 +106,10 @@ impl Check<'_> {
                 self.say(&place, format!("the object is in the namespace {other}, the plan in \"{namespace}\""));
             }
         }
+    }
+
+    fn workload(&mut self) {
+        let spec = self.spec;
         if spec.workload_key().is_none() {
             let workload = ObjectKey::new(&spec.workload.kind, &spec.workload.name);
             self.say("spec.workload", format!("`{workload}` is not among `spec.objects`"));
