@@ -19,8 +19,12 @@ const COLUMNS: [(&str, &str, &str); 6] = [
 ];
 
 /// Returns the definition.
+///
+/// The content has one owner: whoever applies a plan replaces all of it. Otherwise objects that a second applier had written
+/// too would stay when the next plan leaves them out, and the list of who wrote which field would be a third of the plan.
 pub(super) fn rollout_plan() -> Value {
     let mut spec = structural(&schema::schema(), "PlanSpec");
+    spec["x-kubernetes-map-type"] = "atomic".into();
     spec["description"] = "What the digest covers: every state of the release and the ways between them.".into();
     let schema = json!({
         "description": "Every state of a release, and the way from each to the next. Written by `rollout render`, carried out by the agent.",
@@ -48,12 +52,19 @@ fn status() -> Value {
         "type": "object",
         "description": "Where the release stands. Written by the agent only.",
         "default": {"observedGeneration": -1},
+        "x-kubernetes-map-type": "atomic",
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {
             "observedGeneration": {"type": "integer", "format": "int64", "description": "The generation of the plan that the rest is about; -1 before the agent has looked at it."},
             "digest": text("The digest of the plan that is being run, or was run last."),
             "release": text("The release that is being run, or was run last."),
             "phase": text("Holding, Running, Gated, Paused, Finishing, Aborting, Succeeded, Aborted, Bypassed, Stalled or Preview."),
+            "agent": {
+                "type": "object",
+                "description": "The agent that wrote this last.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {"version": text("The version of the program."), "identity": text("Its name in the Lease.")},
+            },
             "waitingFor": text("What is being waited for, and the command that continues."),
             "conditions": {
                 "type": "array",
@@ -77,6 +88,15 @@ fn status() -> Value {
 #[cfg(test)]
 mod tests {
     use super::rollout_plan;
+
+    #[test]
+    fn what_a_plan_holds_is_replaced_as_a_whole() {
+        let definition = rollout_plan();
+        let properties = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+        for field in ["spec", "status"] {
+            assert_eq!(properties[field]["x-kubernetes-map-type"], "atomic", "{field}");
+        }
+    }
 
     #[test]
     fn every_field_of_a_plan_is_described() {
