@@ -19,6 +19,7 @@ use super::objects::Objects;
 use super::served::Resource;
 use super::shared::Shared;
 use super::trouble::Trouble;
+use super::unknown::Unknown;
 use super::write::is_terminating;
 use crate::machine::{self, Duty, Event};
 use crate::model::{HoldCause, Plan, PlanStatus};
@@ -54,6 +55,8 @@ pub(super) struct Attendance {
     pub(super) own: Result<Arc<Plan>, String>,
     pub(super) own_digest: String,
     pub(super) status: PlanStatus,
+    /// What another version of the agent has written into the status.
+    pub(super) unknown: Unknown,
     /// The plan that runs, under the name by which it is kept.
     pub(super) running: Option<(String, Arc<Captured>)>,
     pub(super) rollout: Option<Value>,
@@ -107,6 +110,7 @@ impl Attendance {
             own: Err(String::new()),
             own_digest: String::new(),
             status: PlanStatus::default(),
+            unknown: Unknown::default(),
             running: None,
             rollout: None,
             objects: None,

@@ -7,7 +7,7 @@ use super::commands;
 use super::events::{self, Kind};
 use super::hand_back;
 use super::objects::Unresolved;
-use super::offer;
+use super::offer::{self, Offered};
 use super::trouble::Trouble;
 use super::write::is_terminating;
 use crate::kruise_status;
@@ -79,8 +79,15 @@ impl Attendance {
         };
         self.load().await?;
         let running = self.running.as_ref().map(|(_, captured)| Arc::clone(captured));
-        let generation = offer::generation(&self.object);
-        let offer = offer::offer(&self.shared.api, own, generation, objects.as_deref(), running.as_deref()).await?;
+        let offered = Offered {
+            plan: own,
+            digest: &self.own_digest,
+            generation: offer::generation(&self.object),
+            objects: objects.as_deref(),
+            running: running.as_deref(),
+            status: &self.status,
+        };
+        let offer = offer::offer(&self.shared.api, offered).await?;
         self.apply(&Event::Offered(offer));
         Ok(())
     }

@@ -11,9 +11,10 @@ use super::objects::{Objects, Unresolved};
 use super::offer;
 use super::record;
 use super::trouble::Trouble;
+use super::unknown::Unknown;
 use crate::machine;
 use crate::model::Plan;
-use crate::plan::{API_VERSION, KIND, digest, from_value};
+use crate::plan::{API_VERSION, KIND, from_value};
 
 impl Attendance {
     /// Reads the plan and enters what it claims. Returns whether it exists.
@@ -34,15 +35,17 @@ impl Attendance {
         };
         // Who wrote which field of a plan is longer than the plan.
         object.pointer_mut("/metadata").and_then(Value::as_object_mut).and_then(|metadata| metadata.remove("managedFields"));
-        (self.status, self.unreadable) = match record::read(&object) {
-            Ok(status) => (status, None),
-            Err(problem) => (record::readable_part(&object), Some(cut(&problem))),
+        ((self.status, self.unknown), self.unreadable) = match record::read(&object) {
+            Ok(read) => (read, None),
+            Err(problem) => ((record::readable_part(&object), Unknown::default()), Some(cut(&problem))),
         };
         let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
         let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
         if !spec_is_known || annotated(&self.object) != annotated(&object) {
             self.own = from_value(plan_of(&mut object)).map(Arc::new).map_err(|error| cut(&error.to_string()));
-            self.own_digest = self.own.as_ref().map(|plan| digest(&plan.spec)).unwrap_or_default();
+            // Of what is stored: another version would perhaps write the same plan in other words.
+            let stored = annotated(&object).and_then(|digest| digest.as_str().map(str::to_owned));
+            self.own_digest = stored.filter(|_| self.own.is_ok()).unwrap_or_default();
         }
         if let Some(fields) = object.as_object_mut() {
             fields.remove("spec");
@@ -173,7 +176,7 @@ mod tests {
         config.root_cert = Some(Vec::new());
         let metrics = Arc::new(Metrics::default());
         let api = Api::new(kube::Client::try_from(config).unwrap(), Arc::new(Fence::open()), Arc::clone(&metrics));
-        let shared = Arc::new(Shared::new(api, Arc::clone(&metrics)));
+        let shared = Arc::new(Shared::new(api, Arc::clone(&metrics), "a".to_owned()));
         let key = PlanKey { namespace: "prod".to_owned(), name: "shop".to_owned() };
         for _ in 0..3 {
             let mut attendance = Attendance::new(Arc::clone(&shared), key.clone());

@@ -43,6 +43,7 @@ mod sweep;
 mod tend;
 mod tidings;
 mod trouble;
+mod unknown;
 mod watch;
 mod write;
 

@@ -8,28 +8,40 @@ use serde_json::Value;
 use super::api::Api;
 use super::capture::Captured;
 use super::check::{compare, workload};
-use super::objects::Objects;
+use super::objects::{Objects, Target};
+use super::settled;
 use super::trouble::Trouble;
 use crate::machine::{Offer, Workload};
-use crate::model::{Bypass, ObjectKey, Plan};
+use crate::model::{Bypass, Last, ObjectKey, Outcome, Plan, PlanStatus};
 use crate::patch::{values_at, writer};
-use crate::plan::digest;
+
+/// A plan's object, with what is known of the plan.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offered<'a> {
+    /// The object's own plan.
+    pub(super) plan: &'a Plan,
+    /// Its digest, as it is stored.
+    pub(super) digest: &'a str,
+    /// The object's generation.
+    pub(super) generation: i64,
+    /// Where the plan's objects are. `None`: they have no addresses.
+    pub(super) objects: Option<&'a Objects>,
+    /// What is kept of the release that runs.
+    pub(super) running: Option<&'a Captured>,
+    /// What is recorded.
+    pub(super) status: &'a PlanStatus,
+}
 
 /// The offer of a plan while another one of the same name may run.
-pub(super) async fn offer(
-    api: &Api,
-    plan: &Plan,
-    generation: i64,
-    objects: Option<&Objects>,
-    running: Option<&Captured>,
-) -> Result<Offer, Trouble> {
+pub(super) async fn offer(api: &Api, offered: Offered<'_>) -> Result<Offer, Trouble> {
+    let Offered { plan, digest, generation, objects, running, status } = offered;
     let workload = match (running, objects) {
-        (None, Some(objects)) if plan.spec.release.is_some() => of_workload(api, plan, objects).await?,
+        (None, Some(objects)) if plan.spec.release.is_some() => of_workload(api, plan, objects, status).await?,
         _ => Workload::Elsewhere,
     };
     Ok(Offer {
         generation,
-        digest: digest(&plan.spec),
+        digest: digest.to_owned(),
         release: plan.spec.release.clone(),
         workload,
         returns: running.is_some_and(|running| returns(plan, running)),
@@ -37,7 +49,7 @@ pub(super) async fn offer(
     })
 }
 
-async fn of_workload(api: &Api, plan: &Plan, objects: &Objects) -> Result<Workload, Trouble> {
+async fn of_workload(api: &Api, plan: &Plan, objects: &Objects, status: &PlanStatus) -> Result<Workload, Trouble> {
     let Some(version) = workload(plan) else { return Ok(Workload::Elsewhere) };
     let (Some(target), Some(wanted)) = (objects.get(version.object()), plan.spec.objects.get(version)) else {
         return Ok(Workload::Elsewhere);
@@ -53,10 +65,17 @@ async fn of_workload(api: &Api, plan: &Plan, objects: &Objects) -> Result<Worklo
         return Ok(Workload::Elsewhere);
     }
     let wrote = target.paths.iter().filter_map(|path| writer(&live, path)).max_by(|one, other| one.time.cmp(&other.time));
+    let at = wrote.as_ref().and_then(|wrote| wrote.time.as_ref()).and_then(|time| time.parse::<Timestamp>().ok());
     Ok(Workload::AtTarget(Bypass {
-        manager: wrote.as_ref().map_or_else(|| "somebody".to_owned(), |wrote| wrote.manager.clone()),
-        at: wrote.and_then(|wrote| wrote.time).and_then(|time| time.parse::<Timestamp>().ok()),
+        manager: wrote.map_or_else(|| "somebody".to_owned(), |wrote| wrote.manager),
+        at: at.filter(|_| !was_left(status, target, &live)),
     }))
+}
+
+/// Whether the workload stands as an abort has left it: nobody wrote it since. Times do not tell, they are by two clocks.
+fn was_left(status: &PlanStatus, target: &Target, live: &Value) -> bool {
+    let is_back = |last: &Last| matches!(last.outcome, Outcome::Aborted | Outcome::Superseded);
+    status.last.as_ref().is_some_and(is_back) && settled::is_so(status, target, live)
 }
 
 /// Whether the offered target is what ran before the running release.

@@ -1,21 +1,45 @@
 //! The status of a plan in the cluster: read, and written with the resource version that was read.
 //!
-//! What cannot be read is not written over: it may be all that leads back to what ran before.
+//! What cannot be read is not written over: it may be all that leads back to what ran before. Fields that another version of
+//! the agent has added are written back as they were read.
 
 use jiff::Timestamp;
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::attend::Attendance;
 use super::tidings;
 use super::trouble::Trouble;
-use crate::model::{Condition, Phase, PlanStatus};
+use super::unknown::Unknown;
+use crate::model::{Condition, Phase, PlanStatus, Writer};
 
-/// Reads the status of a plan's object. One that cannot be read is told, never guessed: it says what was written.
-pub(super) fn read(object: &Value) -> Result<PlanStatus, String> {
-    match object.get("status").filter(|status| status.as_object().is_some_and(|fields| !fields.is_empty())) {
-        Some(status) => serde_json::from_value(status.clone()).map_err(|error| format!("`status` cannot be read: {error}")),
-        None => Ok(PlanStatus::default()),
+/// Fields that say in words what the others record: the machine writes all of them anew. A newer agent may have a phase, or a
+/// cause of a hold, that this one has no word for.
+const WORDS: [(&str, &str); 5] = [("", "phase"), ("", "waitingFor"), ("", "conditions"), ("/cursor", "hold"), ("/cursor", "unmet")];
+
+/// Reads the status of a plan's object, and the fields of it that this version does not know. A status that cannot be read is
+/// told, never guessed: it says what was written. Words that cannot be read are left out.
+pub(super) fn read(object: &Value) -> Result<(PlanStatus, Unknown), String> {
+    let Some(stored) = object.get("status").filter(|status| status.as_object().is_some_and(|fields| !fields.is_empty())) else {
+        return Ok((PlanStatus::default(), Unknown::default()));
+    };
+    let known = |stored: &Value| PlanStatus::deserialize(stored);
+    let with_unknown = |status: PlanStatus, stored: &Value| {
+        let unknown = serde_json::to_value(&status).map(|known| Unknown::of(stored, &known));
+        (status, unknown.unwrap_or_default())
+    };
+    let error = match known(stored) {
+        Ok(status) => return Ok(with_unknown(status, stored)),
+        Err(error) => error,
+    };
+    let mut rest = stored.clone();
+    for (parent, field) in WORDS {
+        rest.pointer_mut(parent).and_then(Value::as_object_mut).and_then(|fields| fields.remove(field));
+    }
+    match known(&rest) {
+        Ok(status) => Ok(with_unknown(status, &rest)),
+        Err(_) => Err(format!("`status` cannot be read: {error}")),
     }
 }
 
@@ -79,7 +103,10 @@ impl Attendance {
     }
 
     pub(super) async fn write_status(&mut self) -> Result<(), Trouble> {
-        let value = serde_json::to_value(&self.status).map_err(|error| Trouble::Refused(error.to_string()))?;
+        let identity = self.shared.identity.clone();
+        self.status.agent = Some(Writer { version: env!("CARGO_PKG_VERSION").to_owned(), identity });
+        let mut value = serde_json::to_value(&self.status).map_err(|error| Trouble::Refused(error.to_string()))?;
+        self.unknown.put_back(&mut value);
         self.patch_status(vec![json!({"op": "add", "path": "/status", "value": value})]).await
     }
 
@@ -117,14 +144,27 @@ impl Attendance {
 mod tests {
     use serde_json::json;
 
-    use super::{read, readable_part};
+    use super::{Unknown, read, readable_part};
+    use crate::model::Phase;
 
     #[test]
     fn of_a_status_that_cannot_be_read_the_claims_are() {
-        let object = json!({"status": {"phase": "Baking", "claims": ["Service/shop"], "captured": "rollout-shop-2", "conditions": 7}});
-        assert!(read(&object).unwrap_err().starts_with("`status` cannot be read: invalid type: integer `7`"));
+        let object = json!({"status": {"phase": "Baking", "claims": ["Service/shop"], "captured": "rollout-shop-2", "turn": "x"}});
+        assert!(read(&object).unwrap_err().starts_with("`status` cannot be read: "));
         let part = readable_part(&object);
         assert_eq!((part.claims.len(), part.captured.as_deref(), part.conditions.len()), (1, Some("rollout-shop-2"), 0));
-        assert_eq!(read(&json!({})).unwrap(), readable_part(&json!({})));
+        assert_eq!(read(&json!({})).unwrap(), (readable_part(&json!({})), Unknown::default()));
+    }
+
+    #[test]
+    fn words_of_a_newer_agent_keep_no_release_up_and_are_replaced() {
+        let time = "2026-01-01T00:00:00Z";
+        let cursor = json!({"part": "check", "since": time, "entered": time, "hold": {"cause": "Moonlight", "message": "full"}});
+        let object = json!({"status": {"phase": "Baking", "conditions": 7, "turn": 4, "cursor": cursor}});
+        let (status, mut unknown) = read(&object).unwrap();
+        assert_eq!((status.phase, status.turn, status.cursor.as_ref().and_then(|cursor| cursor.hold.as_ref())), (Phase::Holding, 4, None));
+        let mut written = serde_json::to_value(&status).unwrap();
+        unknown.put_back(&mut written);
+        assert_eq!((&written["phase"], &written["cursor"]["hold"]), (&json!("Holding"), &json!(null)));
     }
 }

@@ -27,6 +27,8 @@ pub struct Options {
     pub namespaces: Vec<String>,
     /// Where health and metrics are told.
     pub listen: SocketAddr,
+    /// Who this agent is, other than all others.
+    pub identity: String,
     /// How agents agree on one that works. Absent: this one works.
     pub election: Option<ElectionOptions>,
 }
@@ -38,8 +40,6 @@ pub struct ElectionOptions {
     pub namespace: Option<String>,
     /// The Lease's name.
     pub name: String,
-    /// Who this agent is, other than all others.
-    pub identity: String,
     /// How long the lease lasts when it is not renewed: so long nobody works after an agent was killed.
     pub duration: Duration,
 }
@@ -128,16 +128,16 @@ async fn work(
         () = answered(&api) => readiness.set(true),
         () = &mut stop => return,
     }
-    let Some(election) = options.election else {
+    let Some(election) = options.election.clone() else {
         metrics.leads(true);
         tokio::select! {
-            () = lead(&api, &metrics, options.namespaces) => {}
+            () = lead(&api, &metrics, &options) => {}
             () = stop => {}
         }
         return;
     };
     let place = election.namespace.unwrap_or(namespace);
-    let mut election = Election::new(api.clone(), Arc::clone(&fence), place, election.name, election.identity, election.duration);
+    let mut election = Election::new(api.clone(), Arc::clone(&fence), place, election.name, options.identity.clone(), election.duration);
     loop {
         tokio::select! {
             () = election.won() => {}
@@ -147,7 +147,7 @@ async fn work(
         metrics.leads(true);
         let is_over = tokio::select! {
             () = election.lost() => false,
-            () = lead(&api, &metrics, options.namespaces.clone()) => false,
+            () = lead(&api, &metrics, &options) => false,
             () = &mut stop => true,
         };
         metrics.leads(false);
@@ -158,9 +158,10 @@ async fn work(
     }
 }
 
-async fn lead(api: &Api, metrics: &Arc<Metrics>, namespaces: Vec<String>) {
-    let shared = Arc::new(Shared::new(api.clone(), Arc::clone(metrics)));
-    tokio::join!(sweep(Arc::clone(&shared), namespaces.clone()), supervise(shared, namespaces));
+async fn lead(api: &Api, metrics: &Arc<Metrics>, options: &Options) {
+    let shared = Arc::new(Shared::new(api.clone(), Arc::clone(metrics), options.identity.clone()));
+    let namespaces = &options.namespaces;
+    tokio::join!(sweep(Arc::clone(&shared), namespaces.clone()), supervise(shared, namespaces.clone()));
 }
 
 /// Returns when the API server has answered.

@@ -16,6 +16,8 @@ pub(super) struct Shared {
     pub(super) api: Api,
     /// What it serves.
     pub(super) served: Served,
+    /// Who this agent is, other than all others.
+    pub(super) identity: String,
     /// What is counted.
     pub(super) metrics: Arc<Metrics>,
     /// Who holds which object.
@@ -26,8 +28,8 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Nothing known yet.
-    pub(super) fn new(api: Api, metrics: Arc<Metrics>) -> Self {
-        Self { api, served: Served::default(), metrics, claims: Claims::default(), interests: Interests::default() }
+    pub(super) fn new(api: Api, metrics: Arc<Metrics>, identity: String) -> Self {
+        Self { api, served: Served::default(), identity, metrics, claims: Claims::default(), interests: Interests::default() }
     }
 }
 

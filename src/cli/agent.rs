@@ -57,13 +57,13 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
     let election = (!args.no_leader_election).then(|| ElectionOptions {
         namespace: args.lease_namespace.clone(),
         name: args.lease_name.clone(),
-        identity,
         duration: Duration::from_secs(u64::from(args.lease_seconds)),
     });
     let options = Options {
         kubeconfig: args.kubeconfig.as_ref().map(|path| world.directory.join(path)),
         namespaces: args.namespaces.clone(),
         listen: args.listen,
+        identity,
         election,
     };
     run_agent(options)?;

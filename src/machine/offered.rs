@@ -64,10 +64,12 @@ fn outcome(status: &PlanStatus, release: &str) -> Option<Outcome> {
     status.last.as_ref().filter(|last| last.release == release).map(|last| last.outcome)
 }
 
-/// Whether the workload is what our own abort made of it: nobody wrote it since. Git went back, and is complete.
+/// Whether the workload is what our own abort made of it: nobody wrote it since. Git went back, and is complete. Only where
+/// the end of the release left no digests its time says so, which is by another clock than the write.
 fn is_our_abort(status: &PlanStatus, writer: &Bypass) -> bool {
     let is_back = |last: &&Last| matches!(last.outcome, Outcome::Aborted | Outcome::Superseded);
-    status.last.as_ref().filter(is_back).is_some_and(|last| writer.at.is_none_or(|at| at <= last.at))
+    let is_before = |at, last: &Last| status.settled.is_empty() && at <= last.at;
+    status.last.as_ref().filter(is_back).is_some_and(|last| writer.at.is_none_or(|at| is_before(at, last)))
 }
 
 fn take_up(status: &mut PlanStatus, offer: &Offer) {

@@ -38,7 +38,7 @@ pub use replicas::Replicas;
 pub use rollout::{Pause, PodMetadata, Rollout, Routing, Step, Strategy};
 pub use status::{
     Bindings, Bypass, Condition, Cursor, Ending, Failure, Hold, HoldCause, Last, Outcome, Part, Phase, PlanStatus, Purpose,
-    REQUEST_ANNOTATION, Refreshed, Request, Suspended, Verb,
+    REQUEST_ANNOTATION, Refreshed, Request, Suspended, Verb, Writer,
 };
 pub use stored::Stored;
 pub use traffic::{HeaderModifier, HeaderValue, Match, MatchKind, NamedMatch, PathKind, PathMatch, Traffic};

@@ -1,7 +1,7 @@
 //! What the agent records about a plan: where a release stands, what it waits for, and how the last one ended.
 //!
 //! The types are `RolloutPlan.status`, field for field. Unknown fields are read over, so that an older agent can read
-//! what a newer one wrote. What changes them is `machine`.
+//! what a newer one wrote; the agent writes them back. What changes them is `machine`.
 
 use std::collections::BTreeMap;
 
@@ -71,6 +71,19 @@ pub struct PlanStatus {
     /// `Ready`, `Reconciling`, `Stalled` and `InSync`; `Bypassed` where it applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+    /// The agent that wrote the status last. Absent before one has written it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Writer>,
+}
+
+/// An agent that writes a status.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Writer {
+    /// The version of the program.
+    pub version: String,
+    /// The identity by which it holds the Lease. The times in the status are by its clock.
+    pub identity: String,
 }
 
 /// A release in one word.

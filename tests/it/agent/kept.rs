@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use k8s_openapi::ByteString;
 use rollout::model::Plan;
@@ -21,10 +22,17 @@ fn revision(name: &str, plan: &Plan) -> Value {
     })
 }
 
-fn packed(value: &Value) -> Value {
+/// What the agent keeps, as it keeps it.
+pub(super) fn packed(value: &Value) -> Value {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(value.to_string().as_bytes()).unwrap();
     json!(ByteString(encoder.finish().unwrap()))
+}
+
+/// What the agent has kept.
+pub(super) fn unpacked(packed: &Value) -> Value {
+    let ByteString(bytes) = serde_json::from_value(packed.clone()).unwrap();
+    serde_json::from_reader(GzDecoder::new(bytes.as_slice())).unwrap()
 }
 
 /// The same plan for another namespace.

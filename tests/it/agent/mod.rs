@@ -11,9 +11,11 @@
 mod bad_input;
 mod controllers;
 mod errors;
+mod in_flight;
 mod kept;
 mod releases;
 mod rights;
 mod server;
 mod store;
+mod versions;
 mod world;

@@ -192,6 +192,15 @@ impl Store {
         Ok(self.take(key, object))
     }
 
+    /// Holds these objects and nothing else, as they were.
+    pub(super) fn restore(&mut self, objects: BTreeMap<Key, Value>) {
+        let version = |object: &Value| object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok());
+        self.version = objects.values().filter_map(version).max().unwrap_or_default().max(self.version);
+        self.objects = objects;
+        self.changes.clear();
+        controllers::follow(self);
+    }
+
     fn take(&mut self, key: &Key, mut object: Value) -> Value {
         self.objects.remove(key);
         self.stamp(&mut object);

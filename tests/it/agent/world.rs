@@ -229,10 +229,10 @@ impl World {
             kubeconfig: Some(self.kubeconfig()),
             namespaces: Vec::new(),
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            election: identity.map(|identity| ElectionOptions {
+            identity: identity.unwrap_or("the agent").into(),
+            election: identity.map(|_| ElectionOptions {
                 namespace: Some("prod".into()),
                 name: "rollout-agent".into(),
-                identity: identity.into(),
                 duration: Duration::from_secs(15),
             }),
         }
