@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::build::Origins;
 use crate::coexist::{self, Coexistence, Engine, Placed};
-use crate::discover;
-use crate::model::{Catalog, ObjectRef, Plan, Resolution, Source, Stored};
+use crate::model::{Catalog, ObjectRef, Plan, Resolution, Rollout, Source, Stored};
 use crate::tree;
 
+use super::changed::{self, View};
 use super::repository::{Base, Repository, joined};
 
 /// The engines of a repository, and where its root lies in git: engines name folders from there.
 pub(super) struct Engines<'a> {
     all: Vec<Engine>,
+    /// Those before the change.
+    before: Vec<Engine>,
     prefix: String,
     origins: &'a Origins,
     base: Option<&'a Base>,
@@ -23,10 +27,18 @@ pub(super) struct Engines<'a> {
 impl<'a> Engines<'a> {
     /// Finds them.
     pub(super) fn of(repository: &'a Repository) -> Self {
-        let all = coexist::engines(&discover::engines(&repository.files, &repository.config));
+        let all = coexist::engines(&repository.engines);
+        let before = repository.base.as_ref().map_or(&[][..], |base| &base.surroundings.engines);
         let prefix = repository.git.as_ref().and_then(|git| git.prefix_of(&repository.root)).unwrap_or_default();
         let is_elsewhere = repository.elsewhere.is_some() || repository.branch.is_some();
-        Self { all, prefix, origins: &repository.origins, base: repository.base.as_ref(), is_elsewhere }
+        Self {
+            all,
+            before: coexist::engines(before),
+            prefix,
+            origins: &repository.origins,
+            base: repository.base.as_ref(),
+            is_elsewhere,
+        }
     }
 
     /// How a plan gets along with them.
@@ -65,6 +77,23 @@ impl<'a> Engines<'a> {
             coexistence.findings.retain(|finding| finding.code != "plan-not-synced");
         }
         coexistence
+    }
+
+    /// Whether those that sync the objects of a Rollout, or its plan, say what those before the change said.
+    pub(super) fn say_the_same(&self, rollout: &Rollout, now: View<'_>, before: View<'_>) -> bool {
+        let below = joined(&now.catalog.environment, &format!("{}/{}/plan.yaml", rollout.namespace, rollout.reference.name));
+        let plan = joined(&self.prefix, &joined(&now.catalog.output, &below));
+        let paths = |view: View<'_>| -> Vec<String> {
+            let sources = changed::sources(view.originals).flatten();
+            sources.map(|source| joined(&self.prefix, self.origins.file_of(&source.path))).chain([plan.clone()]).collect()
+        };
+        let said = |engines: &'_ [Engine], paths: &[String]| -> Vec<Vec<Value>> {
+            paths.iter().map(|path| engines.iter().filter_map(|engine| engine.says_of(path)).cloned().collect()).collect()
+        };
+        if self.all.is_empty() && self.before.is_empty() {
+            return true;
+        }
+        said(&self.all, &paths(now)) == said(&self.before, &paths(before))
     }
 
     /// The file of an object, from the root of the repository; of a built one what it was built from.

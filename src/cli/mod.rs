@@ -11,6 +11,7 @@ mod answer;
 mod ask;
 mod base_tree;
 mod builder;
+mod changed;
 mod commit;
 mod completions;
 #[cfg(feature = "agent")]

@@ -1,16 +1,16 @@
 //! Renders the Rollouts that were asked for, side by side, and keeps their order.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
 use crate::check;
 use crate::discover;
 use crate::exposure::Exposure;
-use crate::model::{Catalog, Finding, ObjectRef, Originals, Plan, Rollout, Source, Stored};
+use crate::model::{Catalog, Finding, Originals, Plan, Rollout};
 use crate::plan::{self, Sealed};
 use crate::render::{self, Inputs, Rendered, Scripts};
 
+use super::changed::{Comparison, View};
+use super::engines::Engines;
 use super::progress::Progress;
 use super::repository::{Base, Repository};
 
@@ -53,6 +53,7 @@ pub(super) struct Planned {
 /// A plan is dropped as soon as its report is made.
 pub(super) fn plans<'a, T: Send>(
     repository: &'a Repository,
+    engines: &Engines<'_>,
     selection: &Selection,
     progress: &Progress,
     report: impl Fn(&'a Catalog, Planned) -> T + Sync,
@@ -61,9 +62,9 @@ pub(super) fn plans<'a, T: Send>(
     let wanted: Vec<_> = all.filter(|(catalog, rollout)| selection.wants(catalog, rollout, repository)).collect();
     progress.expect(wanted.len());
     let scripts = Scripts::default();
-    let base = repository.base.as_ref();
+    let context = Context { base: repository.base.as_ref(), engines, selection, scripts: &scripts };
     let one = |(catalog, rollout): &(&'a Catalog, &'a Rollout)| {
-        let (plan, findings) = one(catalog, rollout, base, selection, &scripts);
+        let (plan, findings) = one(catalog, rollout, &context);
         let reported = plan.map(|planned| report(catalog, planned));
         progress.one_done();
         (reported, findings)
@@ -78,28 +79,29 @@ pub(super) fn plans<'a, T: Send>(
     (reports, findings)
 }
 
-fn one(
-    catalog: &Catalog,
-    rollout: &Rollout,
-    base: Option<&Base>,
-    selection: &Selection,
-    scripts: &Scripts,
-) -> (Option<Planned>, Vec<Finding>) {
+/// What is the same for all Rollouts.
+struct Context<'a> {
+    base: Option<&'a Base>,
+    engines: &'a Engines<'a>,
+    selection: &'a Selection,
+    scripts: &'a Scripts,
+}
+
+fn is_same(rollout: &Rollout, now: View<'_>, before: Option<(&Catalog, &Originals)>, context: &Context<'_>) -> bool {
+    before.zip(context.base).is_some_and(|((catalog, originals), base)| {
+        Comparison { rollout, now, before: View { catalog, originals } }.is_same(&base.surroundings, context.engines)
+    })
+}
+
+fn one(catalog: &Catalog, rollout: &Rollout, context: &Context<'_>) -> (Option<Planned>, Vec<Finding>) {
+    let Context { base, selection, scripts, .. } = *context;
     let (head, mut findings) = discover::originals(catalog, rollout);
     let before = base.and_then(|base| base.discovery.catalogs.iter().find(|before| before.environment == catalog.environment));
     // Without any object it tells nothing: it could not be built, or the environment is new.
     let before = before.filter(|before| !before.sources.is_empty());
     let originals = before.map(|before| discover::originals(before, rollout).0);
-    if selection.is_changed_only {
-        let is_same = before.zip(originals.as_ref()).is_some_and(|(before, originals)| {
-            is_same_rollout(catalog, before, rollout)
-                && is_same(&head, originals)
-                && is_served_alike(catalog, before, &head)
-                && is_free_alike(catalog, before, rollout, &head)
-        });
-        if is_same {
-            return (None, Vec::new());
-        }
+    if selection.is_changed_only && is_same(rollout, View { catalog, originals: &head }, before.zip(originals.as_ref()), context) {
+        return (None, Vec::new());
     }
     let bytes = base.and_then(|base| base.plan(&catalog.environment, &rollout.namespace, &rollout.reference.name));
     let previous = match bytes.map(plan::from_text).transpose() {
@@ -131,37 +133,4 @@ fn one(
             (None, findings)
         }
     }
-}
-
-/// Whether the Rollout itself is as it was.
-fn is_same_rollout(now: &Catalog, before: &Catalog, rollout: &Rollout) -> bool {
-    let reference = &rollout.reference;
-    let object = ObjectRef::new(&reference.api_version, &reference.kind, &rollout.namespace, &reference.name);
-    let all = |catalog: &'_ Catalog| -> Vec<Arc<Stored>> {
-        let start = catalog.sources.partition_point(|source| source.object < object);
-        catalog.sources[start..].iter().take_while(|source| source.object == object).cloned().collect()
-    };
-    let (now, before) = (all(now), all(before));
-    now.len() == before.len() && now.iter().zip(&before).all(|(now, before)| now.is_same_manifest(before))
-}
-
-fn is_same(now: &Originals, before: &Originals) -> bool {
-    let gateways = |originals: &Originals| originals.gateways.iter().map(|(_, source)| source.clone()).collect::<Vec<_>>();
-    let same = |now: Option<&Source>, before: Option<&Source>| now.map(|source| &source.manifest) == before.map(|source| &source.manifest);
-    let (now_gateways, before_gateways) = (gateways(now), gateways(before));
-    same(now.workload.as_deref(), before.workload.as_deref())
-        && same(now.service.as_deref(), before.service.as_deref())
-        && same(now.autoscaler.as_deref(), before.autoscaler.as_deref())
-        && now_gateways.len() == before_gateways.len()
-        && now_gateways.iter().zip(&before_gateways).all(|(now, before)| same(now.as_deref(), before.as_deref()))
-}
-
-/// Whether no other object stands where the release makes one than before.
-fn is_free_alike(now: &Catalog, before: &Catalog, rollout: &Rollout, originals: &Originals) -> bool {
-    let taken = |catalog| render::taken(rollout, originals, catalog).into_iter().map(|stored| &stored.object);
-    taken(now).eq(taken(before))
-}
-
-fn is_served_alike(now: &Catalog, before: &Catalog, originals: &Originals) -> bool {
-    originals.gateways.iter().all(|(reference, _)| now.gateway(reference) == before.gateway(reference))
 }

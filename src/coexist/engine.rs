@@ -105,6 +105,11 @@ impl Engine {
     /// Whether it deletes what leaves its folder.
     pub(super) fn prunes(&self) -> bool {
         let pointer = match self.kind {
+    /// What it says, where it syncs a file.
+    pub fn says_of(&self, path: &str) -> Option<&Value> {
+        self.syncs(path).map(|_| self.source.manifest.value())
+    }
+
             EngineKind::Flux => "/spec/prune".to_owned(),
             EngineKind::ArgoCd => format!("{}/spec/syncPolicy/automated/prune", self.root),
         };

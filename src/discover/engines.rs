@@ -26,11 +26,15 @@ fn is_yaml(path: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending))
 }
 
+/// Whether a text may hold such an object.
+pub(super) fn may_hold(text: &str) -> bool {
+    GROUPS.iter().any(|group| text.contains(group)) && KINDS.iter().any(|kind| text.contains(kind))
+}
+
 fn of_file(path: &str, bytes: &[u8]) -> Vec<Arc<Source>> {
-    let is_engine = |text: &str| GROUPS.iter().any(|group| text.contains(group)) && KINDS.iter().any(|kind| text.contains(kind));
-    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST && is_engine(text));
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST && may_hold(text));
     let documents = text.and_then(|text| yaml::split(text).ok()).unwrap_or_default();
-    let read = documents.iter().filter(|raw| is_engine(raw.text)).filter_map(|raw| yaml::read(raw).ok().flatten());
+    let read = documents.iter().filter(|raw| may_hold(raw.text)).filter_map(|raw| yaml::read(raw).ok().flatten());
     let sources = read.flat_map(|document| lists::sources(document, path, super::DEFAULT_NAMESPACE));
     sources.filter(|source| KINDS.contains(&source.object.kind.as_str())).map(Arc::new).collect()
 }

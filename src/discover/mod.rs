@@ -4,7 +4,7 @@
 //!
 //! - `documents`: the objects in files, in two passes · `understood`: what is known of a Rollout then · `sniff`, `wanted`, `skip`: what is never parsed · `text`, `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
-//! - `asked`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
+//! - `asked`, `relabelled`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`: those that a change takes away
 //! - `originals`: what references lead to · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
@@ -23,6 +23,7 @@ mod matches;
 mod node;
 mod originals;
 mod reference;
+mod relabelled;
 mod removed;
 mod rollout;
 mod routing;
@@ -46,6 +47,7 @@ pub use documents::{Documents, read, read_asked};
 pub use engines::engines;
 pub use gateways::{script_at, shipped_gateways};
 pub use originals::originals;
+pub use relabelled::{ChangedFile, Relabelled, relabelled};
 pub use removed::removed;
 
 use crate::config::{Config, Environment};

@@ -149,7 +149,7 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
     let colors = world.stdout_colors;
     let (mut reports, mut findings) = progress::during(world, |progress| {
         let engines = Engines::of(&repository);
-        let (mut reports, found) = plans::plans(&repository, &selection, progress, |catalog, planned| {
+        let (mut reports, found) = plans::plans(&repository, &engines, &selection, progress, |catalog, planned| {
             args.report(catalog, &planned, &engines.check(catalog, &planned.plan), colors)
         });
         let mut findings = repository.findings.clone();

@@ -1,6 +1,7 @@
 //! What was there before the change.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use camino::Utf8Path;
 
@@ -10,12 +11,13 @@ use crate::cli::{Failure, World};
 use crate::discover::{self, Discovery, Documents};
 use crate::disk;
 use crate::git;
-use crate::model::Finding;
+use crate::model::{Finding, Source};
 
 use super::git_folder;
 use super::paths::{joined, normal};
 use super::question::Question;
 use super::spot::Spot;
+use super::surroundings::{self, Surroundings};
 
 /// Plans as bytes, by environment, namespace and name.
 type Plans = BTreeMap<(String, String, String), Vec<u8>>;
@@ -23,6 +25,8 @@ type Plans = BTreeMap<(String, String, String), Vec<u8>>;
 /// The repository before the change.
 pub(in crate::cli) struct Base {
     pub(in crate::cli) discovery: Discovery,
+    /// What its findings depend on besides.
+    pub(in crate::cli) surroundings: Surroundings,
     /// The plans it held, by environment, namespace and name.
     plans: Plans,
 }
@@ -40,6 +44,7 @@ pub(super) struct Before<'a> {
     pub(super) spot: &'a Spot,
     pub(super) documents: &'a Documents,
     pub(super) head: &'a Discovery,
+    pub(super) engines: &'a [Arc<Source>],
     pub(super) builder: &'a Builder,
     pub(super) elsewhere: Option<&'a Utf8Path>,
 }
@@ -59,9 +64,11 @@ impl Before<'_> {
             let files = if folder.is_file() { disk::read_rendered(&folder)?.files } else { disk::read(&folder)?.files };
             let built = self.builder.of_folder(&files, &folder, findings);
             // What only the head's Rollouts name was there before all the same.
-            let discovery = discover::discover(&self.documents.replaced(built, config), config);
+            let documents = self.documents.replaced(built, config);
+            let discovery = discover::discover(&documents, config);
+            let surroundings = self.surroundings(|head| head.beside_folder(&files, &documents));
             let read = &mut |folder: &str, below: &str| Ok(files.get(&joined(folder, below)).map(|bytes| bytes.to_vec()));
-            return Ok(Some(Base { discovery, plans: plans(self.head, read)? }));
+            return Ok(Some(Base { discovery, surroundings, plans: plans(self.head, read)? }));
         }
         let Some(git) = &self.spot.git else {
             let is_stream = question.path == "-";
@@ -88,8 +95,9 @@ impl Before<'_> {
             });
         }
         let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
-        let discovery = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?.unwrap_or_default();
-        let Some(held) = held else { return Ok(base.map(|_| Base { discovery, plans: Plans::new() })) };
+        let read = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?;
+        let (discovery, surroundings) = read.unwrap_or_default();
+        let Some(held) = held else { return Ok(base.map(|_| Base { discovery, surroundings, plans: Plans::new() })) };
         let mut folders: BTreeMap<String, String> = BTreeMap::new();
         let read = &mut |output: &str, below: &str| {
             let folder = folders
@@ -97,10 +105,25 @@ impl Before<'_> {
                 .or_insert_with(|| git_folder(git, &self.spot.root, self.elsewhere, output).unwrap_or_else(|| joined(&prefix, output)));
             Ok(git.read_at(&held, &joined(folder, below))?)
         };
-        Ok(Some(Base { discovery, plans: plans(self.head, read)? }))
+        Ok(Some(Base { discovery, surroundings, plans: plans(self.head, read)? }))
     }
 
-    fn discovery(&self, git: &git::Repository, base: &git::Base, prefix: &str, findings: &mut Vec<Finding>) -> Result<Discovery, Failure> {
+    /// What the findings of the head depend on besides, where only changed Rollouts are asked for.
+    fn surroundings(&self, compare: impl FnOnce(surroundings::Head<'_>) -> Surroundings) -> Surroundings {
+        if !self.question.is_changed_only {
+            return Surroundings::default();
+        }
+        let (files, documents, config) = (&self.spot.reading.files, self.documents, self.builder.config());
+        compare(surroundings::Head { files, documents, engines: self.engines, config })
+    }
+
+    fn discovery(
+        &self,
+        git: &git::Repository,
+        base: &git::Base,
+        prefix: &str,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(Discovery, Surroundings), Failure> {
         let nothing = git::Changes::default();
         let changes = self.spot.changes.as_ref().unwrap_or(&nothing);
         let config = self.builder.config();
@@ -113,7 +136,8 @@ impl Before<'_> {
             let tree = BaseTree::new(git, base, &self.spot.root, prefix);
             self.documents.replaced(self.builder.of_commit(&files, git, base, &tree, findings)?, config)
         };
-        Ok(discover::discover(&documents, config))
+        let surroundings = self.surroundings(|head| head.beside_commit(changes, &documents));
+        Ok((discover::discover(&documents, config), surroundings))
     }
 }
 

@@ -4,8 +4,10 @@ mod base;
 mod paths;
 mod question;
 mod spot;
+mod surroundings;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -15,7 +17,7 @@ use crate::discover::{self, Asked, Discovery};
 use crate::disk::{self, Former};
 use crate::files::Files;
 use crate::git;
-use crate::model::{Finding, Position, Severity};
+use crate::model::{Finding, Position, Severity, Source};
 
 use super::base_tree::BaseTree;
 use super::builder::Builder;
@@ -27,6 +29,7 @@ use paths::utf8;
 pub(super) use paths::{joined, normal};
 pub(super) use question::{Destination, Question};
 use spot::{Spot, spot, unread};
+pub(super) use surroundings::Surroundings;
 
 /// A repository, as it is and as it was.
 pub(super) struct Repository {
@@ -45,6 +48,8 @@ pub(super) struct Repository {
     pub(super) is_config_faulty: bool,
     pub(super) head: Discovery,
     pub(super) base: Option<Base>,
+    /// The objects of engines.
+    pub(super) engines: Vec<Arc<Source>>,
     /// What was found while reading.
     pub(super) findings: Vec<Finding>,
     /// What built manifests were made from.
@@ -103,12 +108,21 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     findings.extend_from_slice(builder.findings());
     let config = builder.config().clone();
     let changes = spot.changes.as_ref().filter(|_| question.is_changed_only && builder.is_idle());
-    let asked = changes.map_or_else(Asked::all, |changes| spot.concerned(changes));
+    let asked = changes.map_or_else(Asked::all, |changes| spot.concerned(changes, &config));
     let documents = discover::read_asked(builder.files(), &config, asked);
     let head = discover::discover(&documents, &config);
     let files = spot.reading.files.clone();
     let branch = branch(question.destination, spot.git.as_ref())?;
-    let before = Before { question, spot: &spot, documents: &documents, head: &head, builder: &builder, elsewhere: elsewhere.as_deref() };
+    let engines = discover::engines(&files, &config);
+    let before = Before {
+        question,
+        spot: &spot,
+        documents: &documents,
+        head: &head,
+        engines: &engines,
+        builder: &builder,
+        elsewhere: elsewhere.as_deref(),
+    };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
     if let Some(base) = &base {
         findings.extend(discover::removed(&head, &base.discovery, &documents, &config));
@@ -132,6 +146,7 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
         is_config_faulty,
         head,
         base,
+        engines,
         findings,
         origins,
         elsewhere,

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::{Failure, World};
-use crate::config;
+use crate::config::{self, Config};
 use crate::discover::Asked;
 use crate::disk::{self, Reading, Unread};
+use crate::files::Files;
 use crate::git;
 use crate::model::{Finding, Position};
 
@@ -28,9 +29,12 @@ pub(super) struct Spot {
 
 impl Spot {
     /// The Rollouts that the changes concern.
-    pub(super) fn concerned(&self, changes: &git::Changes) -> Asked {
-        let now = changes.paths().into_iter().filter_map(|path| self.reading.files.get(path).map(|bytes| (path, &**bytes)));
-        Asked::concerned(now.chain(changes.changed.iter().map(|(path, bytes)| (path, &**bytes))))
+    pub(super) fn concerned(&self, changes: &git::Changes, config: &Config) -> Asked {
+        let side = |files: &'_ Files, path: &str| files.get(path).cloned();
+        let paths = changes.paths().into_iter();
+        let both: Vec<_> = paths.map(|path| (path, side(&self.reading.files, path), side(&changes.changed, path))).collect();
+        let files: Vec<_> = both.iter().map(|(path, now, before)| (*path, now.as_deref(), before.as_deref())).collect();
+        Asked::concerned(&files, config)
     }
 }
 
