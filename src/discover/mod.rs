@@ -6,7 +6,7 @@
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`, `relabelled`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`: those that a change takes away
-//! - `originals`: what references lead to · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
+//! - `originals`: what references lead to · `placeholders`: what is filled in later · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
 mod asked;
 mod cluster_scripts;
@@ -22,6 +22,7 @@ mod lists;
 mod matches;
 mod node;
 mod originals;
+mod placeholders;
 mod reference;
 mod relabelled;
 mod removed;
@@ -49,6 +50,7 @@ pub use gateways::{script_at, shipped_gateways};
 pub use originals::originals;
 pub use relabelled::{ChangedFile, Relabelled, relabelled};
 pub use removed::removed;
+pub use skip::charts_with_rollouts;
 
 use crate::config::{Config, Environment};
 use crate::files::Files;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{definitions, fields, ingress};
+use super::{definitions, fields, ingress, placeholders};
 use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored};
 
 /// The API group of autoscalers.
@@ -26,6 +26,7 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
     let mut findings = lookup.findings;
     for source in used(&originals) {
         findings.extend_from_slice(&source.remarks);
+        findings.extend(placeholders::check(source));
     }
     findings.sort();
     findings.dedup();

@@ -69,7 +69,7 @@ fn understood(source: &Source, findings: &mut Vec<Finding>) -> Option<Rollout> {
             return None;
         }
     };
-    shared_routing(&root, findings);
+    findings.extend(annotated_routing(&root));
     let mut spec = spec?;
     traffic_without_routing(&root, &mut spec, findings);
     let manifest = &source.manifest;
@@ -143,15 +143,18 @@ fn name(root: &Node<'_>, source: &Source, findings: &mut Vec<Finding>) {
     }
 }
 
-fn shared_routing(root: &Node<'_>, findings: &mut Vec<Finding>) {
-    let annotation = root
-        .child("metadata")
-        .and_then(|metadata| metadata.child("annotations"))
-        .and_then(|annotations| annotations.child(TRAFFIC_ROUTING));
-    if let Some(annotation) = annotation.filter(|annotation| annotation.value != "") {
-        let message = format!("the shared TrafficRouting {} is not rendered yet", annotation.written());
-        findings.push(annotation.error("traffic-routing-shared", message).help("write `trafficRoutings` in the Rollout"));
-    }
+fn annotated_routing(root: &Node<'_>) -> Option<Finding> {
+    let annotations = root.child("metadata")?.child("annotations")?;
+    shared_routing(&annotations.child(TRAFFIC_ROUTING)?)
+}
+
+/// The finding about the name of a shared TrafficRouting. A plan without it would send requests by the number of pods.
+pub(super) fn shared_routing(name: &Node<'_>) -> Option<Finding> {
+    let is_named = name.value != "";
+    is_named.then(|| {
+        let message = format!("the shared TrafficRouting {} is not rendered yet", name.written());
+        name.error("traffic-routing-shared", message).help("write `trafficRoutings` in the Rollout")
+    })
 }
 
 /// Nobody splits the traffic of such steps, so they have none.

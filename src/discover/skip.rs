@@ -66,6 +66,16 @@ pub(super) fn layout(files: &Files) -> Layout {
     layout
 }
 
+/// The folders of the charts whose templates seem to make a Rollout.
+pub fn charts_with_rollouts(files: &Files) -> BTreeSet<String> {
+    let charts = layout(files).charts;
+    let makes_one = |chart: &&String| {
+        let templates = if chart.is_empty() { "templates".to_owned() } else { format!("{chart}/templates") };
+        files.iter().any(|(path, bytes)| is_inside(path, &templates) && mentions_rollouts(bytes))
+    };
+    charts.iter().filter(makes_one).cloned().collect()
+}
+
 fn patches(kustomization: &Value) -> impl Iterator<Item = &str> {
     let list = |key: &str| kustomization.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice).iter();
     let paths = list("patches").chain(list("patchesJson6902")).filter_map(|patch| patch.get("path")?.as_str());

@@ -47,9 +47,8 @@ pub(super) fn read(root: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Spec>
     }
     let has_extra_workload = !is_blue_green && node.flag("enableExtraWorkloadForCanary", findings);
     let style = if is_blue_green { Strategy::BlueGreen } else { style_of(workload.as_ref(), has_extra_workload) };
-    if let Some(ignored) = node.child("trafficRoutingRef") {
-        let finding = ignored.warning("routing-ref-ignored", format!("`trafficRoutingRef` is read by nobody: {}", ignored.written()));
-        findings.push(finding.help("write `trafficRoutings` here"));
+    if let Some(shared) = node.child("trafficRoutingRef") {
+        findings.extend(rollout::shared_routing(&shared));
     }
     rollout::failure_threshold(&node, findings);
     let routing = routing::read(&node, findings);

@@ -191,7 +191,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "no-rollouts",
-        "The files hold no Rollout.\n\nHelm templates and ignored files are not read. Render a chart first, and pipe it into `rollout render -`.",
+        "The files hold no Rollout.\n\nIgnored files are not read, and templates of a chart only as the chart's manifests: `rollout render --helm CHART`, or `build: {helm: {chart: CHART}}` of an environment in `.rollout.yaml`. The output of any other program goes into `rollout render -`.",
     ),
     (
         "not-rendered-yet",
@@ -203,6 +203,10 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     ("path-invalid", "A path to match does not begin with `/`, or cannot be a path.\n\nWrite it as it stands in a request."),
     ("pause-negative", "A pause is shorter than nothing.\n\nWrite the seconds of the pause; no `duration` waits for an approval."),
+    (
+        "placeholder",
+        "An object of the release holds a placeholder that is filled in later.\n\nFlux fills in `${NAME}` when it applies manifests (`postBuild`), and not in a plan, which has to be what was reviewed. So the plan would bring the placeholder into the cluster. Give `rollout` what Flux applies: `kustomize build FOLDER | flux envsubst --strict | rollout render - --base-dir FILE`. Shell text (`command`, `args`, probes, values of environment variables) and annotations are not looked at: `${NAME}` has a meaning of its own there.",
+    ),
     (
         "plan-large",
         "The plan is so large that `kubectl apply` without `--server-side` fails.\n\nThe plan asks Argo CD for server-side apply by itself. The message names the largest object.",
@@ -249,6 +253,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A Rollout lies in the folder that plans are written to.\n\nNothing there is read as a manifest. Move the file, or choose another `output`.",
     ),
     (
+        "rollout-nameless",
+        "A Rollout has no fixed name.\n\nIts plan, its status and every command name it. Write `metadata.name`: `generateName` makes another name each time.",
+    ),
+    (
         "rollout-removed",
         "A change takes a Rollout away, and changes the pods of its workload.\n\nWithout a Rollout there is no plan, and the engine writes the workload as soon as the change is merged: all pods are replaced without steps. Release first, and take the Rollout away in a change of its own.",
     ),
@@ -268,7 +276,6 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     ("routing-ingress", "The `ingress` of a routing has no name.\n\nWrite `ingress: {name: shop}`."),
     ("routing-nothing", "A traffic routing says nothing about who routes.\n\nName an `ingress`, a `gateway` or `customNetworkRefs`."),
-    ("routing-ref-ignored", "The field `trafficRoutingRef` is read by nobody.\n\nWrite `trafficRoutings` in the strategy."),
     ("routing-reference", "A reference to a gateway object is not complete.\n\nIt needs `apiVersion`, `kind` and `name`."),
     ("routing-service", "A traffic routing names no Service.\n\nName the one whose pods the workload runs: `service: shop`."),
     ("routing-several", "A Rollout has more than one traffic routing.\n\nOne routing has one Service and any number of gateway objects."),
@@ -368,7 +375,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "traffic-routing-shared",
-        "The Rollout uses a TrafficRouting of its own kind, which is not read yet.\n\nWrite `trafficRoutings` in the Rollout.",
+        "The Rollout names a TrafficRouting, which is not read yet.\n\nIt does so by the annotation `rollouts.kruise.io/trafficrouting`, or by `trafficRoutingRef` in `v1beta1`. Rendered without it, requests would follow the number of pods. Write `trafficRoutings` in the Rollout.",
     ),
     (
         "traffic-without-routing",

@@ -15,6 +15,7 @@ use super::plans::{self, Selection};
 use super::repository::{self, Destination, Question, Repository};
 use super::sources::Sources;
 use super::{Answer, Failure, World, page, progress};
+use crate::discover;
 use crate::model::{Finding, Position, Severity};
 use crate::report::{self, count};
 use crate::yaml;
@@ -238,8 +239,17 @@ fn nothing_found(repository: &Repository) -> Finding {
     {
         return unreadable;
     }
-    let message = format!("no Rollout was found in {}", count(counts.files, "file"));
-    Finding::warning("no-rollouts", message).help("name the folder that holds them: `rollout render FOLDER`")
+    let finding = Finding::warning("no-rollouts", format!("no Rollout was found in {}", count(counts.files, "file")));
+    match discover::charts_with_rollouts(&repository.files).first() {
+        Some(chart) => {
+            let chart = if chart.is_empty() { "." } else { chart };
+            let message = format!("{}; the chart `{chart}` makes one, and is not built", finding.message);
+            let help =
+                format!("`rollout render --helm {chart}`, or `build: {{helm: {{chart: {chart}}}}}` of an environment in `.rollout.yaml`");
+            Finding { message, ..finding }.help(help)
+        }
+        None => finding.help("name the folder that holds them: `rollout render FOLDER`"),
+    }
 }
 
 /// Why the only file that was asked for holds nothing, where it is no YAML.

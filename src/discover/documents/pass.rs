@@ -32,10 +32,16 @@ impl Pass {
         let mut pass = Self::default();
         for raw in documents {
             match yaml::read(raw) {
-                Ok(Some(document)) => match lists::second_object(&document).filter(|_| is_among(raw.text)) {
-                    Some(position) => pass.findings.push(joined(path, position)),
-                    None => lists::sources(document, path, namespace).into_iter().for_each(|source| pass.add(source, asked)),
-                },
+                Ok(Some(document)) => {
+                    if let Some(position) = lists::second_object(&document).filter(|_| is_among(raw.text)) {
+                        pass.findings.push(joined(path, position));
+                        continue;
+                    }
+                    pass.findings.extend(lists::nameless(&document, path));
+                    for source in lists::sources(document, path, namespace) {
+                        pass.add(source, asked);
+                    }
+                }
                 Ok(None) => {}
                 Err(error) => pass.fault(path, raw.text, raw.first_line, &error),
             }

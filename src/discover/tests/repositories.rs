@@ -101,6 +101,59 @@ fn references_that_lead_nowhere_are_found_with_candidates() {
 }
 
 #[test]
+fn a_rollout_without_a_name_is_an_error_beside_others_too() {
+    let named = |metadata: &str| ROLLOUT.replace("metadata: {name: shop}", metadata);
+    let found = |text: &str| {
+        let files = files(&[("good.yaml", &ROLLOUT.replacen("name: shop}", "name: good, namespace: prod}", 1)), ("shop.yaml", text)]);
+        shown(&discovered(&files, &Config::default()))
+    };
+    for metadata in ["metadata: {namespace: prod}", "metadata: {name: }", "metadata: {name: ''}"] {
+        assert_eq!(
+            found(&named(metadata)),
+            ["1:1 error[rollout-nameless] a Rollout needs a name: `metadata.name` is missing"],
+            "{metadata}"
+        );
+    }
+    assert_eq!(
+        found(&named("metadata: {generateName: shop-}")),
+        ["1:1 error[rollout-nameless] a Rollout with `generateName: shop-` has another name each time it is created"]
+    );
+    assert_eq!(found(&named("metadata: {name: 7}")), ["1:1 error[rollout-nameless] the name of a Rollout is a text, not 7"]);
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n- {}", named("metadata: {}").replace('\n', "\n  "));
+    assert_eq!(found(&list), ["4:3 error[rollout-nameless] a Rollout needs a name: `metadata.name` is missing"]);
+}
+
+#[test]
+fn placeholders_of_flux_are_errors_where_no_shell_reads_them() {
+    let workload = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop, annotations: {a: '${A}'}}
+spec:
+  template:
+    metadata: {labels: {version: '${VERSION:=unset}'}}
+    spec:
+      containers:
+      - name: shop
+        image: ghcr.io/${OWNER}/shop:1
+        command: [sh, -c, 'echo ${HOME}']
+        env: [{name: A, value: '${B}'}]
+";
+    let files =
+        files(&[("rollout.yaml", ROLLOUT), ("workload.yaml", workload), ("other.yaml", &workload.replace("name: shop,", "name: other,"))]);
+    let discovery = discovered(&files, &Config::default());
+    let (_, findings) = originals(&discovery.catalogs[0], &discovery.catalogs[0].rollouts[0]);
+    let findings = findings.into_iter().filter(|finding| finding.code == "placeholder");
+    let found = shown(&Discovery { findings: findings.collect(), ..Discovery::default() });
+    assert_eq!(
+        found,
+        [
+            "6:34 error[placeholder] `${VERSION:=unset}` is a placeholder, which a plan would bring into the cluster as it stands",
+            "10:16 error[placeholder] `${OWNER}` is a placeholder, which a plan would bring into the cluster as it stands",
+        ]
+    );
+}
+
+#[test]
 fn environments_keep_equal_names_apart() {
     let settings = "environments:\n- {name: prod, path: prod, namespace: web}\n- {name: test, path: test}\n";
     let files = files(&[

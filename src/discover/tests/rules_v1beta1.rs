@@ -253,7 +253,7 @@ fn traffic_needs_someone_who_routes_it() {
     );
     expect(
         &rollout("canary: {trafficRoutingRef: shared, steps: [{replicas: 1}]}"),
-        &["7:33 warning[routing-ref-ignored] `trafficRoutingRef` is read by nobody: \"shared\""],
+        &["7:33 error[traffic-routing-shared] the shared TrafficRouting \"shared\" is not rendered yet"],
     );
     let shared = step("{replicas: 1}").replace("namespace: prod", "namespace: prod, annotations: {rollouts.kruise.io/trafficrouting: web}");
     expect(&shared, &["3:90 error[traffic-routing-shared] the shared TrafficRouting \"web\" is not rendered yet"]);
