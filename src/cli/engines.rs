@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::build::Origins;
 use crate::coexist::{self, Coexistence, Engine, Placed};
+use crate::git;
 use crate::model::{Catalog, ObjectRef, Plan, Resolution, Rollout, Source, Stored};
 use crate::tree;
 
@@ -27,13 +28,14 @@ pub(super) struct Engines<'a> {
 impl<'a> Engines<'a> {
     /// Finds them.
     pub(super) fn of(repository: &'a Repository) -> Self {
-        let all = coexist::engines(&repository.engines);
+        let remotes = repository.git.as_ref().map(git::Repository::remote_urls).unwrap_or_default();
+        let all = coexist::engines(&repository.engines, &remotes);
         let before = repository.base.as_ref().map_or(&[][..], |base| &base.surroundings.engines);
         let prefix = repository.git.as_ref().and_then(|git| git.prefix_of(&repository.root)).unwrap_or_default();
         let is_elsewhere = repository.elsewhere.is_some() || repository.branch.is_some();
         Self {
             all,
-            before: coexist::engines(before),
+            before: coexist::engines(before, &remotes),
             prefix,
             origins: &repository.origins,
             base: repository.base.as_ref(),

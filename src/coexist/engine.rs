@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::provenance::Provenance;
 use super::settings::Setting;
 use super::{argocd, flux};
 use crate::model::{Finding, Source};
@@ -51,8 +52,9 @@ pub(super) struct Entry<'a> {
     pub(super) value: &'a Value,
 }
 
-/// The engines among objects, in the order given.
-pub fn engines(sources: &[Arc<Source>]) -> Vec<Engine> {
+/// The engines among objects, in the order given, as far as they sync this repository, whose URLs are `remotes`.
+pub fn engines(sources: &[Arc<Source>], remotes: &[String]) -> Vec<Engine> {
+    let provenance = Provenance::new(sources, remotes);
     let engine = |source: &Arc<Source>| {
         let (kind, root) = match (source.object.group.as_str(), source.object.kind.as_str()) {
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => (EngineKind::Flux, ""),
@@ -60,25 +62,26 @@ pub fn engines(sources: &[Arc<Source>]) -> Vec<Engine> {
             ("argoproj.io", "ApplicationSet") => (EngineKind::ArgoCd, "/spec/template"),
             _ => return None,
         };
-        let folders = folders(source, kind, root);
+        let folders = match kind {
+            EngineKind::Flux => provenance.of_kustomization(source),
+            EngineKind::ArgoCd => of_application(source, root, &provenance),
+        };
         (!folders.is_empty()).then(|| Engine { kind, source: Arc::clone(source), root, folders })
     };
     sources.iter().filter_map(engine).collect()
 }
 
-fn folders(source: &Source, kind: EngineKind, root: &str) -> Vec<String> {
-    let text = |pointer: &str| source.manifest.at(pointer).and_then(Value::as_str).map(str::to_owned);
-    if kind == EngineKind::Flux {
-        // Without a path Flux syncs the root.
-        return vec![text("/spec/path").unwrap_or_default()];
-    }
-    let mut folders: Vec<String> = text(&format!("{root}/spec/source/path")).into_iter().collect();
-    let several = source.manifest.at(&format!("{root}/spec/sources")).and_then(Value::as_array);
-    folders.extend(several.into_iter().flatten().filter_map(|one| one.get("path")?.as_str().map(str::to_owned)));
+/// The folders of this repository that an Application syncs.
+fn of_application(source: &Source, root: &str, provenance: &Provenance<'_>) -> Vec<String> {
+    let is_ours = |one: &&Value| one.get("repoURL").and_then(Value::as_str).is_none_or(|url| provenance.is_ours(url));
+    let several = source.manifest.at(&format!("{root}/spec/sources")).and_then(Value::as_array).into_iter().flatten();
+    let all = source.manifest.at(&format!("{root}/spec/source")).into_iter().chain(several).filter(is_ours);
+    let mut folders: Vec<String> = all.filter_map(|one| one.get("path")?.as_str().map(str::to_owned)).collect();
     // `{{path}}` stands for the folders of a generator.
     if folders.iter().any(|folder| folder.starts_with("{{")) {
         let generators = source.manifest.at("/spec/generators").and_then(Value::as_array);
-        let directories = generators.into_iter().flatten().filter_map(|generator| generator.pointer("/git/directories")?.as_array());
+        let ours = generators.into_iter().flatten().filter_map(|generator| generator.get("git")).filter(is_ours);
+        let directories = ours.filter_map(|generator| generator.get("directories")?.as_array());
         let included = directories.flatten().filter(|directory| directory.get("exclude").and_then(Value::as_bool) != Some(true));
         let generated: Vec<String> = included.filter_map(|directory| directory.get("path")?.as_str().map(str::to_owned)).collect();
         folders.retain(|folder| !folder.starts_with("{{"));
@@ -102,14 +105,14 @@ impl Engine {
         self.folders.iter().filter_map(|folder| depth(folder, path)).max()
     }
 
-    /// Whether it deletes what leaves its folder.
-    pub(super) fn prunes(&self) -> bool {
-        let pointer = match self.kind {
     /// What it says, where it syncs a file.
     pub fn says_of(&self, path: &str) -> Option<&Value> {
         self.syncs(path).map(|_| self.source.manifest.value())
     }
 
+    /// Whether it deletes what leaves its folder.
+    pub(super) fn prunes(&self) -> bool {
+        let pointer = match self.kind {
             EngineKind::Flux => "/spec/prune".to_owned(),
             EngineKind::ArgoCd => format!("{}/spec/syncPolicy/automated/prune", self.root),
         };

@@ -2,12 +2,13 @@
 //! what would break the truce.
 //!
 //! Pure. `settings`: what a plan changes · `flux`, `argocd`: the same in each engine's words, and whether an engine's object says
-//! it · `engine`: the engines of a repository · `check`: the rules
+//! it · `engine`: the engines of a repository · `provenance`: where they get files from · `check`: the rules
 
 mod argocd;
 mod check;
 mod engine;
 mod flux;
+mod provenance;
 mod settings;
 
 pub use argocd::block as argocd_block;

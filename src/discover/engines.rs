@@ -1,4 +1,4 @@
-//! The objects of engines that sync the repository, wherever they lie: no environment has to hold them.
+//! The objects of engines that sync the repository, and of what they get files from, wherever they lie: no environment has to hold them.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::model::Source;
 use crate::yaml;
 
 /// The groups of what engines read, and the kinds in them.
-const GROUPS: [&str; 2] = ["kustomize.toolkit.fluxcd.io/", "argoproj.io/"];
-const KINDS: [&str; 3] = ["Kustomization", "Application", "ApplicationSet"];
+const GROUPS: [&str; 4] = ["kustomize.toolkit.fluxcd.io/", "argoproj.io/", "source.toolkit.fluxcd.io/", "source.extensions.fluxcd.io/"];
+const KINDS: [&str; 5] = ["Kustomization", "Application", "ApplicationSet", "GitRepository", "ArtifactGenerator"];
 
 /// Every object that may tell an engine what to sync, in the order of paths. What cannot be read is told elsewhere or is none.
 pub fn engines(files: &Files, config: &Config) -> Vec<Arc<Source>> {

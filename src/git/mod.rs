@@ -11,6 +11,7 @@ mod changes;
 mod commit;
 mod error;
 mod push;
+mod remotes;
 mod repository;
 mod source;
 

@@ -19,7 +19,7 @@ fn found(engine_objects: &[Value], before: Option<(&str, Value)>, now: Option<&s
             Placed { setting, path: now, before: before.map(|(source, path)| (source.as_ref(), *path)) }
         })
         .collect();
-    let coexistence = check(&plan, &placed, "deploy/plans/prod/shop/plan.yaml", "plans/prod/shop", &engines(&sources));
+    let coexistence = check(&plan, &placed, "deploy/plans/prod/shop/plan.yaml", "plans/prod/shop", &engines(&sources, &[OURS.to_owned()]));
     let codes: Vec<_> = coexistence.findings.iter().map(|finding| finding.code).collect();
     (codes, coexistence.engines.iter().map(|synced| synced.layout).collect())
 }
@@ -51,6 +51,8 @@ fn argocd(part: &Value) -> Value {
 fn argocd_complete() -> Value {
     argocd_block(&settings(&plan()))
 }
+
+const OURS: &str = "git@example.com:team/shop.git";
 
 const HERE: Option<&str> = Some("deploy/prod/app.yaml");
 
@@ -102,7 +104,7 @@ fn all_that_an_engine_writes_is_told_at_once() {
     let settings = settings(&plan);
     let engine = [source("engines.yaml", flux("deploy", &json!([])))];
     let placed: Vec<_> = settings.iter().map(|setting| Placed { setting, path: HERE, before: None }).collect();
-    let findings = check(&plan, &placed, "deploy/plans/prod/shop/plan.yaml", "plans/prod/shop", &engines(&engine)).findings;
+    let findings = check(&plan, &placed, "deploy/plans/prod/shop/plan.yaml", "plans/prod/shop", &engines(&engine, &[])).findings;
     let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(
         messages,
@@ -194,4 +196,60 @@ fn a_set_of_applications_is_read_by_its_template() {
     let mut bare = set("deploy/{{.env}}", json!([]));
     bare["spec"]["template"]["spec"]["ignoreDifferences"] = json!([]);
     case(bare, &["engine-overwrites"]);
+}
+
+fn repository(url: &str) -> Value {
+    json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": "here", "namespace": "flux-system"},
+        "spec": {"url": url},
+    })
+}
+
+fn flux_from(kind: &str, name: &str, path: &str) -> Value {
+    let mut kustomization = flux(path, &json!([]));
+    kustomization["spec"]["sourceRef"] = json!({"kind": kind, "name": name});
+    kustomization
+}
+
+#[test]
+fn an_engine_of_another_repository_has_nothing_to_do_with_the_plan() {
+    let is_found = |objects: &[Value]| !found(objects, None, HERE).1.is_empty();
+    for (url, expected) in [
+        ("https://example.com/team/shop", true),
+        ("https://git.example.org/mirrors/Shop.git/", true),
+        ("https://example.com/team/podinfo", false),
+        ("https://example.com/team/${NAME}", true),
+    ] {
+        assert_eq!(is_found(&[repository(url), flux_from("GitRepository", "here", "./")]), expected, "Flux {url}");
+        let mut application = argocd(&argocd_complete());
+        application["spec"]["source"] = json!({"path": ".", "repoURL": url});
+        assert_eq!(is_found(&[application.clone()]), expected, "Argo CD {url}");
+        application["spec"]["source"] = Value::Null;
+        application["spec"]["sources"] = json!([{"chart": "x", "repoURL": "https://charts.example.com"}, {"path": ".", "repoURL": url}]);
+        assert_eq!(is_found(&[application]), expected, "Argo CD, several sources, {url}");
+    }
+    assert!(is_found(&[flux_from("GitRepository", "elsewhere", "./")]), "no file holds the GitRepository");
+}
+
+#[test]
+fn an_engine_syncs_the_folders_that_are_copied_into_its_artifact() {
+    let generator = json!({
+        "apiVersion": "source.extensions.fluxcd.io/v1beta1", "kind": "ArtifactGenerator", "metadata": {"name": "all", "namespace": "flux-system"},
+        "spec": {
+            "sources": [{"alias": "monorepo", "kind": "GitRepository", "name": "here"}],
+            "artifacts": [{"name": "apps", "copy": [
+                {"from": "@monorepo/deploy/base/**", "to": "@artifact/base/"},
+                {"from": "@monorepo/deploy/prod/**", "to": "@artifact/production/"},
+            ]}],
+        },
+    });
+    let case = |url: &str, path: &str, expected: &[&str]| {
+        let (codes, _) = found(&[repository(url), generator.clone(), flux_from("ExternalArtifact", "apps", path)], None, HERE);
+        assert_eq!(codes, expected, "{url} {path}");
+    };
+    case("https://example.com/team/shop", "./production", &["engine-overwrites", "plan-not-synced"]);
+    case("https://example.com/team/shop", "./base", &[]);
+    case("https://example.com/team/podinfo", "./production", &[]);
+    let (codes, _) = found(&[flux_from("ExternalArtifact", "unknown", "./")], None, HERE);
+    assert_eq!(codes, [] as [&str; 0], "what is in an artifact that no file describes is not known");
 }
