@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Discovery, Documents, discover, rollout};
 use crate::config::Config;
+use crate::digest;
 use crate::files::Files;
 use crate::model::{Catalog, Finding, ObjectRef, Resolution, Rollout, Stored};
 use crate::yaml;
@@ -71,7 +72,8 @@ impl Removed<'_> {
         else {
             return None;
         };
-        if before.source().manifest.at(TEMPLATE) == after.source().manifest.at(TEMPLATE) {
+        let template = |source: &Stored| digest::canonical(&source.source().manifest.at(TEMPLATE));
+        if template(before) == template(after) {
             return None;
         }
         let message = format!("{} is taken away, and {object} gets new pods: they are out at once, without steps", self.source.object);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::digests::{has_equal_release, release};
-use super::workload::deployment;
+use super::digests::{has_equal_release, has_equal_template, release};
 use crate::model::{ObjectRef, Originals, Plan, VersionKey};
 
 /// The objects before the release, by kind, name and API group. An object that is not here is as the head has it.
@@ -53,9 +52,7 @@ pub(super) fn release_digest(baseline: Option<&Value>, target: &Value) -> Option
 
 /// Whether only the rollout id changes: a release that has nothing to bring in.
 pub(super) fn is_release_without_change(baseline: Option<&Value>, target: &Value) -> bool {
-    baseline.is_some_and(|baseline| {
-        baseline.pointer(deployment::PATH) == target.pointer(deployment::PATH) && !has_equal_release(baseline, target)
-    })
+    baseline.is_some_and(|baseline| has_equal_template(baseline, target) && !has_equal_release(baseline, target))
 }
 
 fn from_plan<'a>(plan: &'a Plan, state: &'a [VersionKey]) -> Baseline<'a> {
