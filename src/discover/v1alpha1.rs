@@ -81,7 +81,7 @@ fn read_steps(canary: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -
     let mut read: Vec<Step> = Vec::new();
     let mut replicas = Vec::new();
     let mut before: Option<i64> = None;
-    let has_routing = canary.child("trafficRoutings").is_some_and(|routings| routings.elements().next().is_some());
+    let has_routing = has_routing(canary);
     for node in steps::elements(canary, MOST_STEPS, findings) {
         if !node.is_map("steps", STEP, newer_step, findings) {
             continue;
@@ -95,12 +95,20 @@ fn read_steps(canary: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -
         }
         before = weight;
         let pods = pods(&node, weight, findings);
-        let step = read_step(&node, weight, pods, style, findings);
+        let mut step = read_step(&node, weight, pods, style, findings);
+        // Without routing the weight of a step is its share of pods, and nothing more was meant by it.
+        if !has_routing && node.child("replicas").is_none() {
+            step = step.map(|step| Step { traffic: Traffic { weight: None, ..step.traffic }, ..step });
+        }
         replicas.push((node, pods));
         read.extend(step);
     }
     steps::order(&replicas, findings);
     read
+}
+
+fn has_routing(canary: &Node<'_>) -> bool {
+    canary.child("trafficRoutings").is_some_and(|routings| routings.elements().next().is_some())
 }
 
 fn read_step(node: &Node<'_>, percent: Option<i64>, pods: Option<Replicas>, style: Strategy, findings: &mut Vec<Finding>) -> Option<Step> {

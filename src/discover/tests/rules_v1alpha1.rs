@@ -123,3 +123,18 @@ fn newer_fields_are_found_with_the_older_way() {
         "v1alpha1 writes the annotation `rollouts.kruise.io/rolling-style: partition`",
     );
 }
+
+#[test]
+fn without_routing_a_weight_is_the_share_of_pods_and_nothing_is_missing() {
+    let rollout = read(&rollout("", "{steps: [{weight: 20}, {weight: 100}]}"));
+    let steps: Vec<_> = rollout.steps.iter().map(|step| (step.replicas, step.traffic.weight)).collect();
+    assert_eq!(steps, [(Replicas::Percent(20), None), (Replicas::Percent(100), None)]);
+}
+
+#[test]
+fn a_weight_beside_replicas_needs_routing() {
+    expect(
+        &rollout("", "{steps: [{weight: 20, replicas: 3}]}"),
+        &["9:22 warning[traffic-without-routing] step 1 has traffic but the Rollout has no `trafficRoutings`: requests follow the pods"],
+    );
+}
