@@ -97,8 +97,9 @@ impl Request {
     }
 }
 
+/// An expression names no cookie.
 fn is_cookie(header: &NamedMatch, dialect: Dialect) -> bool {
-    dialect == Dialect::Ingress && header.name.eq_ignore_ascii_case(COOKIE)
+    dialect == Dialect::Ingress && header.kind == MatchKind::Exact && header.name.eq_ignore_ascii_case(COOKIE)
 }
 
 fn path_of(wanted: &Match) -> Option<Condition<'_>> {

@@ -90,6 +90,7 @@ impl Gateway {
                 query_params: vec![MatchKind::Exact, MatchKind::RegularExpression],
                 path: vec![PathKind::Exact, PathKind::PathPrefix, PathKind::RegularExpression],
                 cookie_header: None,
+                cookies: None,
                 max_matches: None,
                 max_conditions: None,
                 with_weight: true,
@@ -136,6 +137,8 @@ pub struct MatchSupport {
     pub path: Vec<PathKind>,
     /// The header name that stands for a cookie, if the dialect has one: `canary-by-cookie`.
     pub cookie_header: Option<String>,
+    /// Comparisons of that cookie; absent: those of headers.
+    pub cookies: Option<Vec<MatchKind>>,
     /// How many matches a step may have; absent: any number.
     pub max_matches: Option<usize>,
     /// How many headers, parameters and paths one match may have together; absent: any number.

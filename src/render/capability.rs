@@ -1,6 +1,6 @@
 //! Whether a gateway's script can express what a step asks for. Asked before the script runs.
 
-use crate::model::{Finding, Gateway, GatewayRef, HeaderModifierSupport, Match, Role, Step};
+use crate::model::{Finding, Gateway, GatewayRef, HeaderModifierSupport, Match, NamedMatch, Role, Step};
 
 /// Adds a finding for everything that the step asks of the gateway and its script cannot say.
 pub(super) fn check(gateway: &Gateway, reference: &GatewayRef, number: usize, step: &Step, findings: &mut Vec<Finding>) {
@@ -66,12 +66,18 @@ fn inexpressible(gateway: &Gateway, matched: &Match) -> Vec<String> {
     if let Some(path) = matched.path.as_ref().filter(|path| !support.path.contains(&path.kind)) {
         what.push(format!("path ({:?} `{}`)", path.kind, path.value));
     }
-    for (sort, conditions, supported) in
-        [("header", &matched.headers, &support.headers), ("query parameter", &matched.query_params, &support.query_params)]
-    {
-        for condition in conditions.iter().filter(|condition| !supported.contains(&condition.kind)) {
-            what.push(format!("{sort} ({:?} `{}`)", condition.kind, condition.name));
+    let is_cookie = |header: &NamedMatch| support.cookie_header.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&header.name));
+    for header in &matched.headers {
+        let (sort, supported) = match &support.cookies {
+            Some(cookies) if is_cookie(header) => ("cookie", cookies),
+            Some(_) | None => ("header", &support.headers),
+        };
+        if !supported.contains(&header.kind) {
+            what.push(format!("{sort} ({:?} `{}`)", header.kind, if sort == "cookie" { &header.value } else { &header.name }));
         }
+    }
+    for parameter in matched.query_params.iter().filter(|parameter| !support.query_params.contains(&parameter.kind)) {
+        what.push(format!("query parameter ({:?} `{}`)", parameter.kind, parameter.name));
     }
     let conditions = matched.headers.len() + matched.query_params.len() + usize::from(matched.path.is_some());
     if let Some(most) = support.max_conditions.filter(|most| conditions > *most) {

@@ -41,6 +41,9 @@ for _, match in ipairs(obj.matches or {}) do
         error("ingress-nginx matches requests by a header or a cookie only", 0)
     end
     if string.lower(header.name) == COOKIE then
+        if header.type == "RegularExpression" then
+            error("ingress-nginx matches a cookie by its name, not by an expression", 0)
+        end
         set(COOKIE, header.value)
     else
         set("canary-by-header", header.name)
