@@ -184,6 +184,12 @@ fn header(node: &Node<'_>, longest: usize, findings: &mut Vec<Finding>) -> Optio
         findings.push(at.error("header-value", format!("a value has at most {longest} characters, not {}", value.chars().count())));
         return None;
     }
+    if let Some(control) = value.chars().find(|sign| sign.is_control() && *sign != '\t') {
+        let at = node.child("value")?;
+        let message = format!("a value has no control characters and no line ends: `{}` is in it", control.escape_default());
+        findings.push(at.error("header-value", message).help("take it out; a value in quotes or of one plain line has none at its end"));
+        return None;
+    }
     Some(HeaderValue { name: name.to_owned(), value: value.to_owned() })
 }
 

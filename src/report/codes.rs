@@ -137,7 +137,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A step changes headers of requests to the new version, and sends it none by a route.\n\nHeaders are changed where a route leads to the new version: in steps with traffic or `matches`. Give the step one of both, or take `requestHeaderModifier` out.",
     ),
     ("header-name", "A header's name is not one that HTTP allows.\n\nNames are letters, digits and some marks, without spaces and colons."),
-    ("header-value", "A header's value is not one that HTTP allows.\n\nValues have no control characters and no line ends."),
+    (
+        "header-value",
+        "A value to compare with, or to write into a header, is empty, too long, or not one that HTTP allows.\n\nValues have no control characters but tabs, and so no line ends.",
+    ),
     (
         "ignore-by-index",
         "An engine is told to ignore an item of a list.\n\nA step adds and removes items, and Argo CD and Flux take most lists of gateway objects as a whole. Ignore the whole list.",
@@ -175,7 +178,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "name-too-long",
-        "A name gets too long with its ending.\n\n`-canary` is appended to names of Services and workloads, which may have 63 characters.",
+        "The name of a Service gets too long with its ending.\n\nThe release makes a second Service, with `-canary` at the end of its name, and a Service's name has at most 63 characters: so the first one's has at most 56.",
     ),
     (
         "name-twice",

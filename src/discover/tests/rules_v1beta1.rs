@@ -246,6 +246,16 @@ fn matches_keep_to_the_gateway_apis_rules() {
 }
 
 #[test]
+fn a_value_has_no_control_characters() {
+    let with = |value: &str| step(&format!("{{replicas: 1, matches: [{{headers: [{{name: a, value: \"{value}\"}}]}}]}}"));
+    expect(&with("a\\r\\nb: c"), &["10:61 error[header-value] a value has no control characters and no line ends: `\\r` is in it"]);
+    expect(&with("a\\x7f"), &["10:61 error[header-value] a value has no control characters and no line ends: `\\u{7f}` is in it"]);
+    read(&with("a\\tb ä"));
+    let written = step("{replicas: 1, traffic: 20%, requestHeaderModifier: {set: [{name: a, value: \"b\\n\"}]}}");
+    expect(&written, &["10:84 error[header-value] a value has no control characters and no line ends: `\\n` is in it"]);
+}
+
+#[test]
 fn traffic_needs_someone_who_routes_it() {
     expect(
         &rollout("canary: {steps: [{replicas: 1}, {replicas: 2, traffic: 20%}]}"),
