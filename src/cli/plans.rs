@@ -70,6 +70,9 @@ pub(super) fn plans<'a, T: Send>(
         (reported, findings)
     };
     let outcomes: Vec<(Option<T>, Vec<Finding>)> = wanted.par_iter().map(one).collect();
+    if let Some(exceeded) = scripts.exceeded() {
+        return (Vec::new(), vec![exceeded]);
+    }
     let mut reports = Vec::new();
     let mut findings = Vec::new();
     for (reported, found) in outcomes {

@@ -61,6 +61,9 @@ pub fn run(bytes: &[u8]) -> Result<Outcome, ListError> {
             gone.extend(before.map(|former| former.index));
         }
     }
+    if let Some(exceeded) = scripts.exceeded() {
+        (gone, new, findings) = (Vec::new(), Vec::new(), vec![exceeded]);
+    }
     if !findings.iter().any(|finding| finding.severity == Severity::Error) {
         gone.extend(former.iter().filter(|(name, _)| !planned.contains(name)).map(|(_, former)| former.index));
     }

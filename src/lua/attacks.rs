@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use super::{LIMITS, Limits, Script};
+use super::{LIMITS, Limits, Script, ScriptErrorKind};
 
 /// Less fuel than in earnest, so that the tests are quick, and no clock, which is no verdict: the machine may be busy.
 const SCARCE: Limits = Limits { fuel: 2_000_000, seconds: 3600, ..LIMITS };
@@ -54,7 +54,45 @@ const ATTACKS: &[&str] = &[
     "setmetatable(_G, {__index = function() while true do end end}) return nothing",
     "string.rep = nil return ('x'):rep(3)",
     "error(setmetatable({}, {__tostring = function() while true do end end}))",
+    // Long texts that begin alike, compared again and again.
+    "local s, t = string.rep('x', 1e6), {} for i = 1, 1e4 do t[i] = i % 2 == 0 and s .. 'a' or s .. 'b' end while true do table.sort(t) end",
+    "local s, t = string.rep('x', 1e6), {} for i = 1, 30 do t[s .. i] = i end while true do pairs(t) end",
+    // What a metatable says of a length is not what a function works through.
+    "local t = {} for i = 1, 1e5 do t[i] = i end setmetatable(t, {__len = function() return 0 end}) while true do table.sort(t) end",
+    "local t = {} for i = 1, 1e5 do t[i] = i end setmetatable(t, {__len = function() return 0 end}) while true do table.insert(t, 1, 0) end",
+    "local t = setmetatable({}, {__len = function() return 1e9 end}) while true do pcall(unpack, t) pcall(table.concat, t) end",
+    // Searches whose single steps go through the text, or through a long pattern.
+    "return string.find(string.rep('(', 1e6), '%b()')",
+    "return string.find(string.rep('a', 1e6), '(a*)%1%1%1b')",
+    "return string.find(string.rep('a', 4000), '(a*)(a*)%1%2%1b')",
+    "return string.find(string.rep('b', 1e6), '[' .. string.rep('a', 1e5) .. 'b]*x')",
+    "return string.find(string.rep('a', 1e6), string.rep('a', 1e5) .. '.b')",
+    "local next_one = string.gmatch(string.rep('a', 1e6), string.rep('a', 1e5) .. '.b') while true do next_one() end",
+    "return string.gsub(string.rep('a', 1e6), '%f[' .. string.rep('b', 1e5) .. ']', '')",
+    "string.gsub(string.rep('(', 1e4), '.', function() string.find(string.rep('(', 1e4), '%b()') end)",
+    // Values that are made, looked at, and never kept.
+    "local t = {} for i = 1, 9e4 do t[i] = i end t.x = print while true do json.encode(t) end",
+    "local s = string.rep('x', 1e6) while true do local part = s:sub(2) end",
+    "local s = string.rep('x', 1e6) while true do local longer = s .. 'y' end",
+    "local s = string.rep('x', 1e6) while true do local same = s .. '' end",
+    "local t = {} for i = 1, 60 do t[i] = string.rep('x', 1e6) end while true do pcall(table.concat, t) end",
+    "local t = {} for i = 1, 1e5 do t[i] = i end while true do pcall(unpack, t) end",
+    "local s = string.rep('x', 1e5) while true do pcall(string.byte, s, 1, -1) end",
+    "local s = string.rep(' ', 1e6) while true do tonumber(s, 16) end",
+    "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.maxn(t) end",
+    // To run out of memory is not for scripts to get over.
+    "while true do pcall(function() local t = {} while true do t[#t + 1] = {} end end) end",
+    "pcall(function() local t = {} while true do t[#t + 1] = {} end end) return {}",
+    "xpcall(function() local s = 'x' while true do s = s .. s end end, function() return 1 end) return {}",
 ];
+
+#[test]
+fn a_script_that_runs_out_of_time_is_not_run_again() {
+    let script = Script::compile("attack.lua", "local s = string.rep(' ', 1e6) .. 1 while true do local n = s + 1 end").expect("compiles");
+    let before = Instant::now();
+    assert_eq!(script.call(&[]).expect_err("ends").kind, ScriptErrorKind::Time);
+    assert!(before.elapsed() < Duration::from_secs(2 * LIMITS.seconds), "{:?}", before.elapsed());
+}
 
 /// What this thread has had of a processor, where the system tells it; the time that went by elsewhere.
 fn worked() -> Duration {
@@ -73,6 +111,7 @@ fn every_attack_ends_in_an_error() {
         let took = worked().saturating_sub(before);
         eprintln!("{:>6} ms  {attack}\n           {error}", took.as_millis());
         assert!(took < Duration::from_secs(8), "{attack}: {took:?}");
+        assert!(error.message.len() < 1100, "{attack}: {} bytes", error.message.len());
     }
 }
 

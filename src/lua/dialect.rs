@@ -5,6 +5,8 @@ use std::thread;
 
 use full_moon::LuaVersion;
 
+use super::tokens::long_bracket;
+
 /// Longer sources are not looked at: the parser's stack grows with them.
 const LONGEST_SOURCE: usize = 256 << 10;
 const STACK: usize = 256 << 20;
@@ -53,15 +55,6 @@ fn lexical(source: &str) -> Vec<(u32, String)> {
         rest = ahead;
     }
     found
-}
-
-/// Returns the length of the `[[…]]` that `text` starts with.
-fn long_bracket(text: &str) -> Option<usize> {
-    let inner = text.strip_prefix('[')?;
-    let level = inner.len() - inner.trim_start_matches('=').len();
-    inner[level..].strip_prefix('[')?;
-    let closing = format!("]{}]", "=".repeat(level));
-    Some(text.find(&closing).map_or(text.len(), |start| start + closing.len()))
 }
 
 /// Returns the length of the quoted string that `text` starts with, and notes the escapes that 5.1 reads otherwise.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use mlua::chunk::{ChunkMode, Compiler};
-use mlua::{Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, Value as LuaValue};
+use mlua::{Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, Value as LuaValue};
 use serde_json::Value;
 
 use super::fuel::Fuel;
@@ -18,6 +18,19 @@ const PRELUDE: &str = include_str!("prelude.luau");
 /// Bytes of JSON are read into values, which takes longer than reading them alone.
 const DECODING: usize = 16;
 
+/// To raise and to catch costs as much as so many calls.
+const CATCHING: u64 = 100;
+
+/// What the prelude gives.
+pub(super) struct Furniture {
+    /// Makes the globals of one call, and the metatable of its strings.
+    pub(super) furnish: Function,
+    /// What a loop asks for what it calls.
+    pub(super) iterated: Function,
+    /// What sees each key that something is assigned to.
+    pub(super) key: Function,
+}
+
 /// What the functions of one machine share.
 #[derive(Clone)]
 pub(super) struct Host {
@@ -28,9 +41,8 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Runs the prelude, which takes what it needs of ours and keeps what it wants of the machine's. The function that it
-    /// gives makes the globals of one call, and the metatable of its strings.
-    pub(super) fn furnish(&self, lua: &Lua) -> Result<Function> {
+    /// Runs the prelude, which takes what it needs of ours and keeps what it wants of the machine's.
+    pub(super) fn furniture(&self, lua: &Lua) -> Result<Furniture> {
         let host = self.clone();
         let print = lua.create_function(move |_, line: LuaString| {
             host.printed.borrow_mut().add(&line.as_bytes());
@@ -55,12 +67,25 @@ impl Host {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as it should")]
             fuel.spend_bytes(bytes as usize)
         })?;
+        let fuel = Rc::clone(&self.fuel);
+        let caught =
+            lua.create_function(move |_, raised: LuaValue| if is_memory(&raised) { fuel.exhaust() } else { fuel.spend(CATCHING) })?;
+        let fuel = Rc::clone(&self.fuel);
+        let rate = lua.create_function(move |_, rate: f64| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as it should")]
+            fuel.set_rate(rate as u64);
+            Ok(())
+        })?;
         let prelude = lua.load(prelude()).set_name("=sandbox").set_mode(ChunkMode::Binary);
-        prelude.call((print, encode, decode, find, change_case, charge, LONGEST_STRING))
+        let ours = (print, encode, decode, find, change_case, caught, rate, charge, LONGEST_STRING);
+        let (furnish, iterated, key) = prelude.call(ours)?;
+        Ok(Furniture { furnish, iterated, key })
     }
 
     fn encode(&self, lua: &Lua, value: &LuaValue) -> Result<MultiValue> {
-        match leave::value(value, &self.empty_list).map(|value| json::to_text(&value)) {
+        let left = leave::value(value, &self.empty_list);
+        self.fuel.spend(left.work)?;
+        match left.value.map(|value| json::to_text(&value)) {
             Ok(text) => {
                 self.fuel.spend_bytes(text.len())?;
                 within_bounds(lua, &text)
@@ -79,6 +104,26 @@ impl Host {
             Ok(value) => enter::value(lua, &value, &self.empty_list)?.into_lua_multi(lua),
             Err(error) => failed(lua, &error.to_string()),
         }
+    }
+}
+
+/// Whether what a script caught says that there was no memory left. A script that makes up such an error is believed.
+#[expect(clippy::wildcard_enum_match_arm, reason = "not our enums, and nothing else speaks of memory")]
+fn is_memory(raised: &LuaValue) -> bool {
+    match raised {
+        LuaValue::String(text) => text.as_bytes().ends_with(b"not enough memory"),
+        LuaValue::Error(error) => {
+            let mut cause: &Error = error;
+            while let Error::CallbackError { cause: inner, .. } = cause {
+                cause = inner;
+            }
+            match cause {
+                Error::MemoryError(_) => true,
+                Error::RuntimeError(text) => text.ends_with("not enough memory"),
+                _ => false,
+            }
+        }
+        _ => false,
     }
 }
 

@@ -11,17 +11,26 @@ use super::enter::DEEPEST;
 use super::number;
 use super::trouble::Uncrossable;
 
-/// A few shared tables can stand for a value that fits no machine.
-const MOST_VALUES: usize = 1_000_000;
-const MOST_BYTES: usize = 32 << 20;
+/// A few shared tables can stand for a value that fits no machine. No API server takes an object of more than 1.5 MiB.
+const MOST_VALUES: usize = 100_000;
+const MOST_BYTES: usize = 1 << 20;
+
+/// What came of a Lua value.
+pub(super) struct Left {
+    pub(super) value: Result<Value, Uncrossable>,
+    /// What it took, in instructions.
+    pub(super) work: u64,
+}
 
 /// Returns the JSON for a Lua value; `empty_list` marks the lists among the empty tables.
-pub(super) fn value(value: &LuaValue, empty_list: &Table) -> Result<Value, Uncrossable> {
-    Leaving { empty_list, around: Vec::new(), values: 0, bytes: 0 }.value(value).map_err(|problem| {
+pub(super) fn value(value: &LuaValue, empty_list: &Table) -> Left {
+    let mut leaving = Leaving { empty_list, around: Vec::new(), values: 0, bytes: 0 };
+    let value = leaving.value(value).map_err(|problem| {
         let Problem { what, path } = problem;
         let place = if path.is_empty() { "the top".to_owned() } else { format!("`{}`", pointer(&path)) };
         Uncrossable(format!("{what} at {place}"))
-    })
+    });
+    Left { value, work: u64::try_from(leaving.values * 8 + leaving.bytes / 16).unwrap_or(u64::MAX) }
 }
 
 struct Leaving<'a> {

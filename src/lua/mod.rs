@@ -3,6 +3,7 @@
 //! Scripts see Lua 5.1 with the libraries that gopher-lua's users know (`prelude.luau`). Each call has a world of its own.
 //! What a script is for is not known here.
 
+mod budget;
 mod dialect;
 mod enter;
 mod fuel;
@@ -12,7 +13,9 @@ mod leave;
 mod number;
 mod printed;
 mod reuse;
+mod rewrite;
 mod sandbox;
+mod tokens;
 mod trouble;
 
 #[cfg(test)]
@@ -27,8 +30,9 @@ use std::sync::Arc;
 use mlua::chunk::{ChunkMode, Compiler};
 use serde_json::Value;
 
-use sandbox::World;
+use sandbox::{Called, World};
 
+pub use budget::Budget;
 pub use dialect::beyond_lua51;
 pub use trouble::{ScriptError, ScriptErrorKind};
 
@@ -39,6 +43,8 @@ pub struct Script {
     bytecode: Arc<[u8]>,
     /// It cannot make `ipairs` mean anything else.
     keeps_ipairs: bool,
+    /// What it shares with the others of its run.
+    budget: Arc<Budget>,
 }
 
 /// What a call gave.
@@ -72,35 +78,54 @@ impl Script {
             return Err(trouble::of_source(name, source, position, "a NUL character"));
         }
         // Who does not name `_G` changes a global by its own name or not at all, and the compiler sees that.
-        let keeps_ipairs = !source.contains("_G");
-        // What the compiler takes for changing is asked for each time, as in Lua; what it knows to stay runs inside of the machine.
-        let changing = words(source).into_iter().filter(|word| !(keeps_ipairs && *word == IPAIRS));
-        let bytecode = Compiler::new()
-            .set_optimization_level(1)
-            .set_debug_level(1)
-            .set_mutable_globals(changing)
-            .compile(source)
-            .map_err(|error| trouble::of_compiling(name, &error))?;
-        let script = Self { name: trouble::tidy(name), bytecode: bytecode.into(), keeps_ipairs };
+        let keeps_ipairs = !source.contains("_G") && rewrite::uses_ipairs_for_loops_only(source);
         // The compiler leaves a syntax error inside the bytecode; loading brings it to light.
         let lua =
             mlua::Lua::new_with(mlua::StdLib::NONE, mlua::LuaOptions::default()).map_err(|error| trouble::of_running(name, &error))?;
-        script.load(&lua).map_err(|error| trouble::of_compiling(&script.name, &error))?;
-        Ok(script)
+        let load = |source: &str| {
+            // What the compiler takes for changing is asked for each time, as in Lua; what it knows to stay runs inside of the machine.
+            let changing = words(source).into_iter().filter(|word| !(keeps_ipairs && *word == IPAIRS));
+            let compiler = Compiler::new().set_optimization_level(1).set_debug_level(1).set_mutable_globals(changing);
+            let bytecode = compiler.compile(source).map_err(|error| trouble::of_compiling(name, &error))?;
+            let script = Self { name: trouble::tidy(name), bytecode: bytecode.into(), keeps_ipairs, budget: Arc::default() };
+            script.load(&lua).map_err(|error| trouble::of_compiling(&script.name, &error))?;
+            Ok(script)
+        };
+        // As it is, first: nothing in it closes what is put around it.
+        load(source)?;
+        let rewritten = rewrite::rewritten(source, keeps_ipairs)
+            .map_err(|unreadable| trouble::of_source(name, source, unreadable.position, unreadable.message))?;
+        load(&rewritten)
+    }
+
+    /// The same script, which draws on what the scripts of a run may use together.
+    #[must_use]
+    pub fn within(self, budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), ..self }
     }
 
     /// Runs the script in a world that has `globals` and has seen no other call, as far as any script can tell.
     pub fn call(&self, globals: &[(&str, &Value)]) -> Result<Output, ScriptError> {
-        match reuse::call(self, globals) {
-            Some(output) => Ok(output),
-            None => self.call_within(globals, LIMITS),
+        if let Some(spent) = self.budget.verdict() {
+            return Err(trouble::of_run(&self.name, spent));
         }
+        let called = match reuse::call(self, globals) {
+            Some(called) => called,
+            None => self.called_within(globals, LIMITS)?,
+        };
+        self.budget.add(called.used);
+        called.outcome
     }
 
     /// Runs the script in a new world.
-    fn call_within(&self, globals: &[(&str, &Value)], limits: Limits) -> Result<Output, ScriptError> {
+    fn called_within(&self, globals: &[(&str, &Value)], limits: Limits) -> Result<Called, ScriptError> {
         let world = World::new(limits).map_err(|error| trouble::of_running(&self.name, &error))?;
-        world.call(self, globals, limits)
+        Ok(world.called(self, globals, limits))
+    }
+
+    #[cfg(test)]
+    fn call_within(&self, globals: &[(&str, &Value)], limits: Limits) -> Result<Output, ScriptError> {
+        self.called_within(globals, limits)?.outcome
     }
 
     fn load(&self, lua: &mlua::Lua) -> mlua::Result<mlua::Function> {
@@ -314,6 +339,50 @@ mod tests {
             json!([{}, true]),
         );
         case("local t = {} local none = next(t) t.a = 1 return {none == nil, (next(t))}", json!({}), json!([true, "a"]));
+    }
+
+    #[test]
+    fn what_lies_anywhere_in_memory_is_no_key() {
+        fails("\nobj[{}] = 1", Some(2), "a table as a key");
+        fails("\nrawset(obj, print, 1)", Some(2), "a function as a key");
+        fails("\nreturn {[obj.m] = 1}", Some(2), "a table as a key");
+        case("local t = {} t[obj.k], t[1.5], t[true] = 1, 2, 3 return t.x + t[1.5] + t[true]", json!({"k": "x"}), json!(6));
+    }
+
+    #[test]
+    fn loops_call_what_they_get_as_in_lua_51() {
+        fails("\nfor k in obj do end", Some(2), "attempt to call a table value");
+        fails("\nfor k in setmetatable({}, {__iter = function() return next, obj end}) do end", Some(2), "attempt to call a table value");
+        case("local n = 0 for c in string.gmatch('abc', '.') do n = n + 1 end return n", json!({}), json!(3));
+        case(
+            "local t = setmetatable({}, {__call = function(_, s, c) return next(s, c) end}) for k in t, obj do return k end",
+            json!({"a": 1}),
+            json!("a"),
+        );
+        case("local n = select('#', ...) return n", json!({}), json!(0));
+    }
+
+    #[test]
+    fn a_result_is_no_larger_than_an_object_can_be() {
+        fails("local t = {} for i = 1, 2e5 do t[i] = i end return t", None, "more than 100000 values");
+        fails("local t = {} for i = 1, 20 do t[i] = string.rep('x', 1e5) end return t", None, "more than 1048576 bytes");
+    }
+
+    #[test]
+    fn a_long_message_is_cut() {
+        fails("error(string.rep('x', 1e6))", Some(1), "x… (1000000 bytes)");
+        fails("return {[string.rep('x', 1e6)] = print}", None, "bytes)");
+    }
+
+    #[test]
+    fn a_run_has_one_budget_for_all_its_scripts() {
+        let budget = Arc::new(Budget::default());
+        let script = Script::compile("s", "for i = 1, 1e4 do end return 1").unwrap().within(&budget);
+        assert_eq!(script.call(&[]).unwrap().value, json!(1));
+        assert_eq!(budget.exceeded(), None);
+        budget.add(fuel::Used { fuel: 1_999_990_001, time: std::time::Duration::ZERO });
+        assert!(budget.exceeded().is_some_and(|message| message.contains("2000000000 instructions together")));
+        assert_eq!(script.call(&[]).unwrap_err().kind, ScriptErrorKind::Limit);
     }
 
     #[test]

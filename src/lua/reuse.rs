@@ -8,8 +8,8 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use super::sandbox::{CALM, World};
-use super::{LIMITS, Limits, Output, Script};
+use super::sandbox::{CALM, Called, World};
+use super::{LIMITS, Limits, Script, ScriptErrorKind};
 
 /// Far more than scripts for gateways need.
 const LITTLE: Limits = Limits { fuel: LIMITS.fuel / 20, memory: CALM, ..LIMITS };
@@ -19,21 +19,32 @@ thread_local! {
 }
 
 /// Runs the script in a world that may have served others. None: there is no answer yet.
-pub(super) fn call(script: &Script, globals: &[(&str, &Value)]) -> Option<Output> {
+pub(super) fn call(script: &Script, globals: &[(&str, &Value)]) -> Option<Called> {
     let world = IDLE.take().or_else(|| World::new(LITTLE).ok())?;
-    let output = world.call(script, globals, LITTLE).ok()?;
-    if world.sweep().is_ok() {
-        IDLE.set(Some(world));
+    let called = world.called(script, globals, LITTLE);
+    match &called.outcome {
+        Ok(_) => {
+            if world.sweep().is_ok() {
+                IDLE.set(Some(world));
+            }
+            Some(called)
+        }
+        // Time that is up is not given again.
+        Err(error) if error.kind == ScriptErrorKind::Time => Some(called),
+        Err(_) => None,
     }
-    Some(output)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::{LIMITS, Script};
-    use super::{IDLE, call};
+    use super::super::{LIMITS, Output, Script};
+    use super::IDLE;
+
+    fn call(script: &Script, globals: &[(&str, &serde_json::Value)]) -> Option<Output> {
+        super::call(script, globals).and_then(|called| called.outcome.ok())
+    }
 
     /// What scripts do that want to be remembered. All of them succeed.
     const VANDALS: &[&str] = &[
@@ -47,6 +58,7 @@ mod tests {
         "pairs = nil next = nil print = nil _VERSION = 'x' _G._G = {}",
         "tostring({}) tostring(print) tostring({})",
         "local t = {a = 1, b = 2} next(t) next(t, 'a')",
+        "pcall(string.rep) string.find(('a'):rep(5000), '%b()x') table.sort({'b', 'a'})",
         "print('hello')",
         "pcall(error, 'x') pcall(json.decode, '{') json.decode('[1]')",
         "local _, e = pcall(string.rep, 'x', 1e9) local _, f = pcall(error, {}) f.x = 1",
@@ -55,7 +67,7 @@ mod tests {
         "local t = {} for i = 1, 1e4 do t[i] = {} end",
         "local s = 'x' for i = 1, 18 do s = s .. s end return s",
         "local function deep(n) if n > 0 then return 1 + deep(n - 1) end return 0 end return deep(150)",
-        "setmetatable({}, {__mode = 'k'})[{}] = 1",
+        "setmetatable({}, {__mode = 'k'}).x = {}",
         "table.sort({3, 1, 2}) string.gsub('abc', '.', function(c) kept = c end)",
     ];
 
@@ -64,8 +76,8 @@ mod tests {
         local seen, said = {}, {}
         local function walk(path, value)
             table.insert(said, path .. ' ' .. type(value) .. (type(value) == 'table' and '' or tostring(value)))
-            if type(value) == 'table' and not seen[value] then
-                seen[value] = true
+            if type(value) == 'table' and not seen[tostring(value)] then
+                seen[tostring(value)] = true
                 for key, member in pairs(value) do walk(path .. '.' .. tostring(key), member) end
                 walk(path .. '/', getmetatable(value))
             end

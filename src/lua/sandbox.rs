@@ -7,8 +7,8 @@ use std::sync::Arc;
 use mlua::{Error, ExternalError, Function, Lua, LuaOptions, LuaString, MultiValue, Result, StdLib, Table, Value as LuaValue, VmState};
 use serde_json::Value;
 
-use super::fuel::Fuel;
-use super::host::Host;
+use super::fuel::{Fuel, Used};
+use super::host::{Furniture, Host};
 use super::{IPAIRS, Limits, Output, Script, ScriptError, enter, leave, trouble};
 
 /// A script that never has more than this in memory meets no collector, so that not even weak tables tell it of one.
@@ -20,12 +20,17 @@ const LITTER: usize = 1 << 20;
 /// So many scripts stay loaded.
 const MOST_LOADED: usize = 8;
 
+/// What came of a call, and what it used.
+pub(super) struct Called {
+    pub(super) outcome: std::result::Result<Output, ScriptError>,
+    pub(super) used: Used,
+}
+
 /// A machine with the libraries that scripts find. It serves one call after the other; each has globals of its own.
 pub(super) struct World {
     lua: Lua,
     host: Host,
-    /// Makes the globals of one call, and the metatable of its strings.
-    furnish: Function,
+    furniture: Furniture,
     loaded: RefCell<Vec<(Arc<[u8]>, Function)>>,
 }
 
@@ -38,14 +43,15 @@ impl World {
         // Nobody changes the machine's own names, from which each call has copies: the prelude may count on them.
         lua.globals().set_safeenv(true);
         let host = Host { fuel: Rc::new(Fuel::new(limits)), empty_list, printed: Rc::default() };
-        let furnish = host.furnish(&lua)?;
+        let furniture = host.furniture(&lua)?;
         let (fuel, is_calm) = (Rc::clone(&host.fuel), Cell::new(true));
         lua.set_interrupt(move |lua| {
-            if is_calm.get() && lua.used_memory() > CALM {
+            let memory = lua.used_memory();
+            if is_calm.get() && memory > CALM {
                 is_calm.set(false);
                 lua.gc_restart();
             }
-            match fuel.spend(1) {
+            match fuel.step(memory) {
                 Ok(()) => Ok(VmState::Continue),
                 // The machine's own traceback leaves out the function that was interrupted.
                 Err(cause) => Err(Error::CallbackError {
@@ -55,11 +61,17 @@ impl World {
                 }),
             }
         });
-        Ok(Self { lua, host, furnish, loaded: RefCell::default() })
+        Ok(Self { lua, host, furniture, loaded: RefCell::default() })
     }
 
-    /// Runs a script under the limits with these globals, and returns the last value it gives and what it printed.
-    pub(super) fn call(&self, script: &Script, globals: &[(&str, &Value)], limits: Limits) -> std::result::Result<Output, ScriptError> {
+    /// Runs a script under the limits with these globals: the last value it gives and what it printed, and what it used.
+    pub(super) fn called(&self, script: &Script, globals: &[(&str, &Value)], limits: Limits) -> Called {
+        self.host.fuel.fill(limits, self.lua.used_memory());
+        let outcome = self.call(script, globals, limits);
+        Called { outcome, used: self.host.fuel.used() }
+    }
+
+    fn call(&self, script: &Script, globals: &[(&str, &Value)], limits: Limits) -> std::result::Result<Output, ScriptError> {
         let trouble = |error: Error| trouble::of_running(&script.name, &error);
         let own = self.globals().map_err(trouble)?;
         for (name, value) in globals {
@@ -69,7 +81,7 @@ impl World {
         let function = self.loaded(script).map_err(|error| trouble::of_compiling(&script.name, &error))?;
         function.set_environment(own).map_err(trouble)?;
         let returned = self.run(&function, limits).map_err(trouble)?;
-        let value = leave::value(&returned, &self.host.empty_list).map_err(|problem| trouble::of_result(&script.name, &problem))?;
+        let value = leave::value(&returned, &self.host.empty_list).value.map_err(|problem| trouble::of_result(&script.name, &problem))?;
         Ok(Output { value, printed: self.host.printed.take().into_lines() })
     }
 
@@ -83,7 +95,7 @@ impl World {
     }
 
     fn globals(&self) -> Result<Table> {
-        let (globals, of_strings): (Table, Table) = self.furnish.call(())?;
+        let (globals, of_strings): (Table, Table) = self.furniture.furnish.call(())?;
         self.lua.set_type_metatable::<LuaString>(Some(of_strings));
         Ok(globals)
     }
@@ -106,14 +118,16 @@ impl World {
     }
 
     fn run(&self, script: &Function, limits: Limits) -> Result<LuaValue> {
-        self.host.fuel.fill(limits);
+        // What is around the script gives it as a function that takes nothing (`rewrite.rs`).
+        let script: Function = script.call((&self.furniture.iterated, &self.furniture.key))?;
         self.lua.set_memory_limit(limits.memory)?;
         let returned = script.call::<MultiValue>(());
         self.lua.set_memory_limit(0)?;
         // A script may have caught the error, which does not give it more.
         match (returned, self.host.fuel.verdict()) {
-            (Err(error), _) => Err(error),
-            (Ok(_), Some(spent)) => Err(spent.into_lua_err()),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(_)) if trouble::is_spent(&error) => Err(error),
+            (_, Some(spent)) => Err(spent.into_lua_err()),
             (Ok(mut values), None) => Ok(values.pop_back().unwrap_or(LuaValue::Nil)),
         }
     }

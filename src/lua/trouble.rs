@@ -1,6 +1,6 @@
 //! What went wrong in a script, with the place it went wrong.
 
-use std::fmt::{self, Display};
+use std::fmt::{self, Display, Write as _};
 
 /// Why a script gave no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,8 @@ pub enum ScriptErrorKind {
     Raised,
     /// It used more than a script may.
     Limit,
+    /// It, or all scripts of the run, took more time than scripts may: a backstop, since that depends on the machine.
+    Time,
     /// A value that went in, or came out, cannot cross.
     Value,
 }
@@ -37,6 +39,20 @@ impl Display for ScriptError {
     }
 }
 
+/// A call that was not made, or counts for nothing, since all calls of the run together use too much.
+pub(super) fn of_run(name: &str, spent: Spent) -> ScriptError {
+    ScriptError { script: tidy(name), line: None, message: spent.to_string(), kind: spent.kind() }
+}
+
+impl Spent {
+    fn kind(self) -> ScriptErrorKind {
+        match self {
+            Self::Fuel(_) | Self::Memory | Self::Together(_) => ScriptErrorKind::Limit,
+            Self::Clock(_) | Self::TooLong(_) => ScriptErrorKind::Time,
+        }
+    }
+}
+
 /// A limit that was passed; carried through the machine as an error of its own type so that nothing is taken for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Spent {
@@ -44,6 +60,12 @@ pub(super) enum Spent {
     Fuel(u64),
     #[error("the script runs for more than {0} seconds")]
     Clock(u64),
+    #[error("the script needs too much memory")]
+    Memory,
+    #[error("the scripts of this run need more than {0} instructions together")]
+    Together(u64),
+    #[error("the scripts of this run take more than {0} seconds together")]
+    TooLong(u64),
 }
 
 /// A value that cannot cross between JSON and Lua.
@@ -63,6 +85,19 @@ pub(super) fn tidy(name: &str) -> String {
     if tidied.is_empty() { "script".to_owned() } else { tidied }
 }
 
+/// What a message keeps of a script's text, in bytes: the rest says nothing more.
+const LONGEST_MESSAGE: usize = 1000;
+
+/// The message, without its end where it is long.
+fn cut(mut message: String) -> String {
+    if message.len() > LONGEST_MESSAGE {
+        let length = message.len();
+        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+        let _ = write!(message, "… ({length} bytes)");
+    }
+    message
+}
+
 pub(super) fn of_source(name: &str, source: &str, position: usize, message: &str) -> ScriptError {
     let line = u32::try_from(source[..position].matches('\n').count() + 1).ok();
     ScriptError { script: tidy(name), line, message: message.to_owned(), kind: ScriptErrorKind::Syntax }
@@ -79,7 +114,17 @@ pub(super) fn of_compiling(name: &str, error: &mlua::Error) -> ScriptError {
     let (line, message) = split_place(text, &tidy(name))
         .or_else(|| text.split_once(": ").and_then(|(line, message)| Some((line.parse().ok()?, message))))
         .map_or((None, text.to_owned()), |(line, message)| (Some(line), message.to_owned()));
-    ScriptError { script: tidy(name), line, message, kind: ScriptErrorKind::Syntax }
+    ScriptError { script: tidy(name), line, message: cut(message), kind: ScriptErrorKind::Syntax }
+}
+
+/// Whether an error says itself which limit was passed.
+#[expect(clippy::wildcard_enum_match_arm, reason = "not our enum, and no other variant carries it")]
+pub(super) fn is_spent(error: &mlua::Error) -> bool {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => is_spent(cause),
+        mlua::Error::ExternalError(external) => external.downcast_ref::<Spent>().is_some(),
+        _ => false,
+    }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "not our enum, and one message for the rest")]
@@ -94,16 +139,17 @@ pub(super) fn of_running(name: &str, error: &mlua::Error) -> ScriptError {
     if let mlua::Error::ExternalError(external) = cause {
         if let Some(spent) = external.downcast_ref::<Spent>() {
             let line = first_frame(&traceback, &script);
-            return ScriptError { script, line, message: spent.to_string(), kind: ScriptErrorKind::Limit };
+            return ScriptError { script, line, message: spent.to_string(), kind: spent.kind() };
         }
         if let Some(problem) = external.downcast_ref::<Uncrossable>() {
-            return ScriptError { script, line: None, message: problem.to_string(), kind: ScriptErrorKind::Value };
+            return ScriptError { script, line: None, message: cut(problem.to_string()), kind: ScriptErrorKind::Value };
         }
     }
+    let out_of_memory = || (Spent::Memory.to_string(), ScriptErrorKind::Limit);
     let (text, kind) = match cause {
-        mlua::Error::RuntimeError(text) if is_memory(text) => (OUT_OF_MEMORY.to_owned(), ScriptErrorKind::Limit),
+        mlua::Error::RuntimeError(text) if is_memory(text) => out_of_memory(),
         mlua::Error::RuntimeError(text) => (text.clone(), ScriptErrorKind::Raised),
-        mlua::Error::MemoryError(_) => (OUT_OF_MEMORY.to_owned(), ScriptErrorKind::Limit),
+        mlua::Error::MemoryError(_) => out_of_memory(),
         other => (other.to_string(), ScriptErrorKind::Raised),
     };
     let (message, frames) = match text.split_once("\nstack traceback:\n") {
@@ -119,14 +165,12 @@ pub(super) fn of_running(name: &str, error: &mlua::Error) -> ScriptError {
         Some((what @ ("table" | "function" | "userdata"), _)) => format!("the script raised a {what} instead of a message"),
         _ => message.to_owned(),
     };
-    ScriptError { script, line, message, kind }
+    ScriptError { script, line, message: cut(message), kind }
 }
 
 pub(super) fn of_result(name: &str, problem: &Uncrossable) -> ScriptError {
-    ScriptError { script: tidy(name), line: None, message: format!("the result has {problem}"), kind: ScriptErrorKind::Value }
+    ScriptError { script: tidy(name), line: None, message: cut(format!("the result has {problem}")), kind: ScriptErrorKind::Value }
 }
-
-const OUT_OF_MEMORY: &str = "the script needs too much memory";
 
 fn is_memory(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.ends_with("not enough memory"))

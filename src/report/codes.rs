@@ -297,6 +297,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A script is no text, or the ConfigMap of scripts is no YAML.\n\nScripts are UTF-8. Of a file that cannot be read no script is run.",
     ),
     (
+        "scripts-exceed",
+        "The scripts of this run use more than scripts may: 2,000,000,000 instructions, or 100 seconds of all threads.\n\nEach call has limits of its own (20,000,000 instructions, 64 MiB, 10 seconds); this one is for all calls together, so that many Rollouts with costly scripts cannot keep a CI job for hours. No plan of such a run is given, since it would depend on the order of the threads which scripts still ran.",
+    ),
+    (
         "service-missing",
         "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",
     ),

@@ -18,6 +18,7 @@ mod changed;
 mod coexist;
 mod commands;
 mod commit;
+mod dice;
 mod disk;
 mod engines;
 mod examples;
