@@ -35,7 +35,8 @@ pub(crate) fn gaps(plan: &Value, events: &[Event]) -> Vec<Gap> {
             if awaits.is_empty() || awaits.iter().any(|wait| wait.get("grace").is_some()) {
                 continue;
             }
-            let Some(ready) = ready(events, written, awaits) else { continue };
+            let workload = plan["spec"]["workload"]["name"].as_str().unwrap_or_default();
+            let Some(ready) = ready(events, written, awaits, workload) else { continue };
             let is_next = |place: usize| match next {
                 Some(next) => touches(next, place),
                 None => events[place].kind == "RolloutPlan" && is_reached(&events[place], number as u64 + 1),
@@ -70,18 +71,18 @@ fn writes(events: &[Event]) -> Vec<bool> {
 }
 
 /// The first moment from a place on at which all of it holds.
-fn ready(events: &[Event], from: usize, awaits: &[Value]) -> Option<usize> {
+fn ready(events: &[Event], from: usize, awaits: &[Value], workload: &str) -> Option<usize> {
     let mut view = View::default();
     for (place, event) in events.iter().enumerate() {
         view.take(event);
-        if place >= from && awaits.iter().all(|wait| holds(&view, wait)) {
+        if place >= from && awaits.iter().all(|wait| holds(&view, wait, workload)) {
             return Some(place);
         }
     }
     None
 }
 
-fn holds(view: &View, wait: &Value) -> bool {
+fn holds(view: &View, wait: &Value, workload: &str) -> bool {
     if let Some(pods) = wait.get("podsReady") {
         let name = name_of(&pods["workload"]);
         let Some(workload) = view.get("Deployment", name) else { return false };
@@ -100,7 +101,10 @@ fn holds(view: &View, wait: &Value) -> bool {
         let own = slices.filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == endpoints["service"]);
         let all = own.flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
         let ready = all.filter(|endpoint| endpoint["conditions"]["ready"] == true).count() as u64;
-        return endpoints["atLeast"].as_u64().is_some_and(|least| ready >= least);
+        let total = view.get("Deployment", workload).and_then(|workload| workload["spec"]["replicas"].as_u64()).unwrap_or(1);
+        let percent = endpoints["atLeast"].as_str().and_then(|text| text.strip_suffix('%')?.parse::<u64>().ok());
+        let least = percent.map(|percent| (percent * total).div_ceil(100)).or(endpoints["atLeast"].as_u64());
+        return least.is_some_and(|least| ready >= least.min(total));
     }
     if let Some(object) = wait.pointer("/gone/object") {
         let (kind, name) = split(object);

@@ -10,7 +10,7 @@ use super::objects::Objects;
 use super::revisions;
 use super::trouble::Trouble;
 use super::write::is_terminating;
-use crate::model::{Await, Bindings, ObjectKey, Plan, Revision, VersionKey};
+use crate::model::{Await, Bindings, ObjectKey, Plan, Replicas, Revision, VersionKey};
 
 /// One plan's view of the cluster.
 pub(super) struct Sight<'a> {
@@ -100,7 +100,10 @@ impl Sight<'_> {
         Ok(Some(format!("{key}: {} of {wanted} pods are new and available{rest}{}", updated.min(available), why(&live))))
     }
 
-    async fn endpoints(&self, service: &str, at_least: u32, of: Option<&ObjectKey>) -> Result<Option<String>, Trouble> {
+    async fn endpoints(&self, service: &str, at_least: Replicas, of: Option<&ObjectKey>) -> Result<Option<String>, Trouble> {
+        let Some(wanted) = at_least.of_known(self.bindings.replicas) else {
+            return Ok(Some(format!("Service/{service}: {at_least} of the workload's replicas are not known yet")));
+        };
         let pods = match of {
             None => None,
             Some(key) => match self.live(key).await? {
@@ -109,9 +112,9 @@ impl Sight<'_> {
             },
         };
         let slices = self.slices(service).await?;
-        let ready = ready_addresses(&slices, pods.as_ref());
+        let ready = ready_endpoints(&slices, pods.as_ref());
         let whose = of.map_or_else(String::new, |key| format!(" of {key}"));
-        Ok((ready < u64::from(at_least)).then(|| format!("Service/{service}: {ready} of {at_least} ready endpoints{whose}")))
+        Ok((ready < u64::from(wanted)).then(|| format!("Service/{service}: {ready} of {wanted} ready endpoints{whose}")))
     }
 
     /// A Service learns a moment later than the workload that old pods are gone; until then they get their share of its requests.
@@ -125,7 +128,7 @@ impl Sight<'_> {
             return Ok(None);
         }
         for service in services {
-            let left = former_addresses(&self.slices(service).await?, &former);
+            let left = endpoints_of_former(&self.slices(service).await?, &former);
             if left > 0 {
                 return Ok(Some(format!("Service/{service}: {left} old pods of {key} still get requests")));
             }
@@ -192,22 +195,32 @@ fn why(live: &Value) -> String {
     complaint.map(|condition| format!(" ({})", text(condition, "message"))).unwrap_or_default()
 }
 
-/// Addresses that are ready, each once, of these pods or of all. A missing condition means ready.
-fn ready_addresses(slices: &[Value], pods: Option<&BTreeSet<String>>) -> u64 {
-    addresses(slices, |pod| pods.is_none_or(|pods| pod.is_some_and(|pod| pods.contains(pod))))
+/// Endpoints that are ready, of these pods or of all. A missing condition means ready.
+fn ready_endpoints(slices: &[Value], pods: Option<&BTreeSet<String>>) -> u64 {
+    endpoints(slices, |pod| pods.is_none_or(|pods| pod.is_some_and(|pod| pods.contains(pod))))
 }
 
-/// How many addresses requests are sent to that belong to pods whose names begin so.
-fn former_addresses(slices: &[Value], beginnings: &[String]) -> u64 {
-    addresses(slices, |pod| pod.is_some_and(|pod| beginnings.iter().any(|beginning| pod.starts_with(beginning.as_str()))))
+/// How many endpoints requests are sent to that belong to pods whose names begin so.
+fn endpoints_of_former(slices: &[Value], beginnings: &[String]) -> u64 {
+    endpoints(slices, |pod| pod.is_some_and(|pod| beginnings.iter().any(|beginning| pod.starts_with(beginning.as_str()))))
 }
 
-fn addresses(slices: &[Value], is_meant: impl Fn(Option<&str>) -> bool) -> u64 {
+/// Pods each count once: one of a Service with two address families is in a slice for each, and where pods have different numbers
+/// for a named port, in others. An endpoint without a pod is its address.
+fn endpoints(slices: &[Value], is_meant: impl Fn(Option<&str>) -> bool) -> u64 {
+    fn pod(endpoint: &Value) -> Option<&str> {
+        endpoint.pointer("/targetRef/name").and_then(Value::as_str)
+    }
     let endpoints = slices.iter().filter_map(|slice| slice.get("endpoints")?.as_array()).flatten();
     let is_ready = |endpoint: &&Value| endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
-    let pod = |endpoint: &&Value| is_meant(endpoint.pointer("/targetRef/name").and_then(Value::as_str));
-    let addresses = endpoints.filter(is_ready).filter(pod).filter_map(|endpoint| endpoint.get("addresses")?.as_array()).flatten();
-    let unique: BTreeSet<&str> = addresses.filter_map(Value::as_str).collect();
+    let ready = endpoints.filter(is_ready).filter(|endpoint| is_meant(pod(endpoint)));
+    let address = |endpoint: &'_ Value| endpoint.pointer("/addresses/0").and_then(Value::as_str).map(str::to_owned);
+    let unique: BTreeSet<(bool, String)> = ready
+        .filter_map(|endpoint| match pod(endpoint) {
+            Some(pod) => Some((true, pod.to_owned())),
+            None => address(endpoint).map(|address| (false, address)),
+        })
+        .collect();
     unique.len() as u64
 }
 
@@ -249,16 +262,22 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{condition, former_addresses, ready_addresses, why};
+    use super::{condition, endpoints_of_former, ready_endpoints, why};
 
     #[test]
-    fn ready_addresses_are_counted_once() {
+    fn ready_endpoints_are_counted_once() {
         let slices = [
             json!({"endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": true}}, {"addresses": ["10.0.0.2"], "conditions": {"ready": false}}]}),
             json!({"endpoints": [{"addresses": ["10.0.0.1"]}, {"addresses": ["10.0.0.3"], "conditions": {}}]}),
             json!({"endpoints": null}),
         ];
-        assert_eq!(ready_addresses(&slices, None), 2);
+        assert_eq!(ready_endpoints(&slices, None), 2);
+    }
+
+    #[test]
+    fn a_pod_with_an_address_of_each_family_counts_once() {
+        let slice = |address: &str| json!({"endpoints": [{"addresses": [address], "targetRef": {"kind": "Pod", "name": "shop-1"}}]});
+        assert_eq!(ready_endpoints(&[slice("10.0.0.1"), slice("fd00::1")], None), 1);
     }
 
     #[test]
@@ -266,8 +285,8 @@ mod tests {
         let endpoint = |address: &str, pod: &str| json!({"addresses": [address], "targetRef": {"kind": "Pod", "name": pod}});
         let slices =
             [json!({"endpoints": [endpoint("10.0.0.1", "shop-1"), endpoint("10.0.0.2", "shop-canary-1"), {"addresses": ["10.0.0.3"]}]})];
-        assert_eq!(ready_addresses(&slices, Some(&BTreeSet::from(["shop-canary-1".to_owned()]))), 1);
-        assert_eq!(ready_addresses(&slices, Some(&BTreeSet::new())), 0);
+        assert_eq!(ready_endpoints(&slices, Some(&BTreeSet::from(["shop-canary-1".to_owned()]))), 1);
+        assert_eq!(ready_endpoints(&slices, Some(&BTreeSet::new())), 0);
     }
 
     #[test]
@@ -276,8 +295,8 @@ mod tests {
         let slices = [
             json!({"endpoints": [endpoint("10.0.0.1", "shop-6d8-a", true), endpoint("10.0.0.2", "shop-5c7-b", true), endpoint("10.0.0.3", "shop-5c7-c", false)]}),
         ];
-        assert_eq!(former_addresses(&slices, &["shop-5c7-".to_owned()]), 1);
-        assert_eq!(former_addresses(&slices, &[]), 0);
+        assert_eq!(endpoints_of_former(&slices, &["shop-5c7-".to_owned()]), 1);
+        assert_eq!(endpoints_of_former(&slices, &[]), 0);
     }
 
     #[track_caller]

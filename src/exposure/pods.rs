@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::{Plan, PlanStep, Style, VersionKey};
+use crate::model::{LateValue, Plan, PlanStep, Replicas, Style, VersionKey};
 
 /// Which version a pod has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,12 @@ pub(super) fn in_step<'a>(plan: &'a Plan, step: &'a PlanStep) -> Vec<Pods<'a>> {
         Style::Canary => {
             // The second workload is of the same kind; the plan has no third.
             let others = step.state.iter().filter(|other| other.object() != key.object() && other.object().kind() == key.object().kind());
-            let others = others.filter_map(|other| plan.spec.objects.get(other));
-            let others = others.map(|other| Pods { count: replicas(other), ..pods(plan, other, Version::New) });
+            let others = others.filter_map(|other| Some((other, plan.spec.objects.get(other)?)));
+            let total = count(plan, workload);
+            let others = others.map(|(key, other)| Pods {
+                count: late_replicas(plan, key).map_or_else(|| replicas(other), |share| Some(share.of(total?))),
+                ..pods(plan, other, Version::New)
+            });
             [pods(plan, workload, Version::Old)].into_iter().chain(others).collect()
         }
         Style::Partition | Style::BlueGreen => {
@@ -73,6 +77,14 @@ fn labels(workload: &Value) -> Option<&Map<String, Value>> {
 fn count(plan: &Plan, workload: &Value) -> Option<u32> {
     let is_scaled = plan.spec.objects.values().any(|object| object["kind"] == "HorizontalPodAutoscaler");
     if is_scaled { None } else { replicas(workload) }
+}
+
+/// The share of the workload's replicas that a version has.
+fn late_replicas(plan: &Plan, version: &VersionKey) -> Option<Replicas> {
+    plan.spec.bindings.iter().filter(|binding| binding.object == *version).find_map(|binding| match binding.value {
+        LateValue::Replicas(share) => Some(share),
+        LateValue::StableRevision | LateValue::CanaryRevision => None,
+    })
 }
 
 fn replicas(workload: &Value) -> Option<u32> {

@@ -14,11 +14,8 @@ pub(super) fn of_step(spec: &PlanSpec, number: u32, bindings: &Bindings) -> Opti
 /// All pods of the workload. Where nobody says it is more than any workload has, so that shares still compare.
 fn total(spec: &PlanSpec, bindings: &Bindings) -> u32 {
     let is_bound = spec.bindings.iter().any(|binding| matches!(binding.value, LateValue::Replicas(_)));
-    let of_plan = || {
-        let workload = spec.objects.get(spec.workload_in(&spec.target)?)?;
-        u32::try_from(workload.pointer("/spec/replicas")?.as_u64()?).ok()
-    };
-    let found = if is_bound { bindings.replicas.or_else(of_plan) } else { of_plan().or(bindings.replicas) };
+    let in_git = || spec.replicas_in_git();
+    let found = if is_bound { bindings.replicas.or_else(in_git) } else { in_git().or(bindings.replicas) };
     found.unwrap_or(u32::MAX)
 }
 

@@ -126,7 +126,8 @@ fn reassert(spec: &PlanSpec, number: u32, shrinks: bool) -> Vec<Stage> {
         for version in &write {
             left.remove(version.object());
         }
-        if write.is_empty() && stage.evict.is_none() {
+        let only_waits = stage.write.is_empty() && stage.remove.is_empty() && !stage.awaits.is_empty();
+        if write.is_empty() && stage.evict.is_none() && !only_waits {
             continue;
         }
         let awaits = stage.awaits.iter().filter(|wait| still_holds(wait, &state)).cloned().collect();
@@ -136,10 +137,23 @@ fn reassert(spec: &PlanSpec, number: u32, shrinks: bool) -> Vec<Stage> {
         let (of_pods, others): (Vec<Stage>, Vec<Stage>) = stages.into_iter().partition(pods::moves_pods);
         stages = others.into_iter().chain(of_pods).collect();
     }
+    wait_for_endpoints_last(&mut stages);
     let rest = whole(spec, &state);
     let write = states::versions_of(&left);
     stages.push(Stage { write, ..rest });
     stages
+}
+
+/// Of several waits for the endpoints of one Service the last stays: those of the steps before count pods that the step has other
+/// numbers of, and that the stages between may still have to make.
+fn wait_for_endpoints_last(stages: &mut [Stage]) {
+    let mut waited: BTreeSet<(String, Option<ObjectKey>)> = BTreeSet::new();
+    for stage in stages.iter_mut().rev() {
+        stage.awaits.retain(|wait| match wait {
+            Await::Endpoints { service, of, .. } => waited.insert((service.clone(), of.clone())),
+            Await::PodsReady { .. } | Await::Available { .. } | Await::Condition { .. } | Await::Grace(_) | Await::Gone { .. } => true,
+        });
+    }
 }
 
 /// Whether an await of the way into a state still makes sense in it.
@@ -172,7 +186,7 @@ pub(super) fn index(number: u32) -> usize {
 mod tests {
     use super::{kept, reassert, stages};
     use crate::machine::tests::cursor;
-    use crate::model::{ObjectKey, Part, Stage, VersionKey};
+    use crate::model::{Await, ObjectKey, Part, Replicas, Stage, VersionKey};
     use crate::plan::fixture;
     use crate::plan::states::{at, play, state_of};
 
@@ -194,6 +208,28 @@ mod tests {
                 assert_eq!(place(&route) < place(&ObjectKey::new("Deployment", "shop-canary")), shrinks);
             }
         }
+    }
+
+    #[test]
+    fn reasserting_waits_for_the_endpoints_of_the_step_and_of_none_before_it() {
+        let mut spec = fixture().spec;
+        let endpoints = |at_least| Await::Endpoints { service: "shop-canary".to_owned(), at_least, of: None };
+        spec.steps[1].stages[0].awaits.push(endpoints(Replicas::Percent(50)));
+        let waits = |step| {
+            let stages = reassert(&spec, step, false);
+            let waits = stages.into_iter().flat_map(|stage| stage.awaits).filter(|wait| matches!(wait, Await::Endpoints { .. }));
+            waits.collect::<Vec<_>>()
+        };
+        assert_eq!(waits(1), [endpoints(Replicas::Count(1))]);
+        assert_eq!(waits(2), [endpoints(Replicas::Percent(50))], "the pods of step 1 may be too few, and more come only after that stage");
+    }
+
+    #[test]
+    fn a_stage_that_only_waits_is_waited_for_when_the_step_is_reasserted() {
+        let mut spec = fixture().spec;
+        let wait = Await::Endpoints { service: "shop".to_owned(), at_least: Replicas::Count(1), of: None };
+        spec.steps[1].stages.insert(1, Stage { awaits: vec![wait.clone()], ..Stage::default() });
+        assert!(reassert(&spec, 2, false).iter().any(|stage| stage.awaits.contains(&wait)));
     }
 
     #[test]

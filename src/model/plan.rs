@@ -216,8 +216,8 @@ pub enum Await {
     Endpoints {
         /// The Service's name.
         service: String,
-        /// How many, at least.
-        at_least: u32,
+        /// How many pods, at least: a number, or a share of the replicas that the workload has in the cluster.
+        at_least: Replicas,
         /// The workload whose pods count. Absent: all of the Service's count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<ObjectKey>,
@@ -303,7 +303,8 @@ pub enum LateValue {
     StableRevision,
     /// The `pod-template-hash` or `controller-revision-hash` of the new version's pods.
     CanaryRevision,
-    /// This share of the replicas that the workload has in the cluster: `20%` is rounded up, a number is the most.
+    /// This share of the replicas that the workload has in the cluster, read again whenever they change: `20%` is rounded up, a
+    /// number is the most.
     Replicas(Replicas),
 }
 
@@ -311,6 +312,12 @@ impl PlanSpec {
     /// The key of the workload that is released. `None`: the plan has no such object, and is refused when it is read.
     pub fn workload_key(&self) -> Option<&ObjectKey> {
         self.objects.keys().map(VersionKey::object).find(|object| object.is(&self.workload))
+    }
+
+    /// The workload's replicas as git has them; the cluster may have others. `None`: git leaves the number to the cluster.
+    pub fn replicas_in_git(&self) -> Option<u32> {
+        let workload = self.objects.get(self.workload_in(&self.target)?)?;
+        u32::try_from(workload.pointer("/spec/replicas")?.as_u64()?).ok()
     }
 
     /// The version of the workload that a state names.

@@ -24,6 +24,15 @@ impl Replicas {
             }
         }
     }
+
+    /// The same where `total` may be unknown: then only a number is known.
+    pub fn of_known(self, total: Option<u32>) -> Option<u32> {
+        match (self, total) {
+            (replicas, Some(total)) => Some(replicas.of(total)),
+            (Self::Count(count), None) => Some(count),
+            (Self::Percent(_), None) => None,
+        }
+    }
 }
 
 impl TryFrom<&serde_json::Value> for Replicas {
@@ -100,6 +109,14 @@ mod tests {
         case(&json!("1%"), 0, 0);
         case(&json!(5), 10, 5);
         case(&json!(200), 10, 10);
+    }
+
+    #[test]
+    fn of_an_unknown_total_a_number_is_known_and_a_share_is_not() {
+        assert_eq!(Replicas::Count(3).of_known(None), Some(3));
+        assert_eq!(Replicas::Percent(30).of_known(None), None);
+        assert_eq!(Replicas::Count(3).of_known(Some(2)), Some(2));
+        assert_eq!(Replicas::Percent(30).of_known(Some(4)), Some(2));
     }
 
     #[test]

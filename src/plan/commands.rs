@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::manifests::{Bound, bound};
 use super::states::State;
-use crate::model::{Await, Binding, LateValue, ObjectKey, Plan, Revision, Stage, Style, VersionKey, pointer};
+use crate::model::{Await, Binding, LateValue, ObjectKey, Plan, Replicas, Revision, Stage, Style, VersionKey, pointer};
 use crate::yaml;
 
 /// Returns the commands that play `stages`, or the bindings without a value. The new revision may be unbound: the commands
@@ -50,7 +50,7 @@ pub fn commands<'a>(plan: &'a Plan, stages: &[&Stage], values: &Bound) -> Result
             );
         }
         for wait in &stage.awaits {
-            let _ = writeln!(text, "{}", waiting(plan, wait));
+            let _ = writeln!(text, "{}", waiting(plan, wait, values));
         }
     }
     Ok(text)
@@ -128,7 +128,7 @@ fn write<'a>(plan: &'a Plan, version: &VersionKey, values: &Bound) -> Result<Str
     Ok(text)
 }
 
-fn waiting(plan: &Plan, wait: &Await) -> String {
+fn waiting(plan: &Plan, wait: &Await, values: &Bound) -> String {
     let namespace = quoted(&plan.namespace);
     match wait {
         Await::PodsReady { workload, revision, count } => {
@@ -149,6 +149,10 @@ fn waiting(plan: &Plan, wait: &Await) -> String {
         Await::Endpoints { service, at_least, of } => {
             let selector = quoted(&format!("kubernetes.io/service-name={service}"));
             let of = of.as_ref().map_or_else(String::new, |workload| format!(" of {workload}"));
+            let at_least = match (at_least, values.replicas) {
+                (Replicas::Percent(percent), None) => format!("{percent}% of the replicas of {}", plan.spec.workload),
+                (replicas, total) => replicas.of(total.unwrap_or(u32::MAX)).to_string(),
+            };
             format!("kubectl get endpointslices -n {namespace} -l {selector}  # go on when {at_least}{of} are ready")
         }
         Await::Condition { object, kind, status } => {
@@ -185,7 +189,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{commands, quoted, reading};
-    use crate::model::LateValue;
+    use crate::model::{Await, LateValue, Replicas};
     use crate::plan::manifests::Bound;
     use crate::plan::{fixture, states};
 
@@ -210,6 +214,17 @@ mod tests {
                 "sleep 3",
             ]
         );
+    }
+
+    #[test]
+    fn a_share_of_endpoints_is_told_in_pods_where_the_replicas_are_known() {
+        let mut plan = fixture();
+        let awaits = &mut plan.spec.steps[0].stages[2].awaits;
+        *awaits = vec![Await::Endpoints { service: "shop-canary".into(), at_least: Replicas::Percent(20), of: None }];
+        let text = |values: &Bound| commands(&plan, &states::jump(&plan.spec, 0, 1), values).expect("all bound");
+        assert!(text(&bound()).contains("# go on when 20% of the replicas of Deployment/shop are ready"), "{}", text(&bound()));
+        let known = Bound { replicas: Some(11), ..bound() };
+        assert!(text(&known).contains("# go on when 3 are ready"), "{}", text(&known));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::states::State;
-use crate::model::{Binding, LateValue, ObjectKey, ObjectRef, Plan, VersionKey, pointer::unescape};
+use crate::model::{Binding, LateValue, ObjectKey, ObjectRef, Plan, Replicas, VersionKey, pointer::unescape};
 use crate::yaml;
 
 /// Late values that somebody has read from a cluster.
@@ -56,17 +56,20 @@ pub fn name(late: LateValue) -> &'static str {
     }
 }
 
-/// Returns a late value as people read it: `<stableRevision>`, `<20% of replicas>`.
-pub fn shown(late: LateValue) -> String {
-    match late {
-        LateValue::StableRevision | LateValue::CanaryRevision => format!("<{}>", name(late)),
-        LateValue::Replicas(share) => format!("<{share} of replicas>"),
+/// Returns a late value as people read it: `<stableRevision>`, `<20% of replicas>`, `<20% of replicas, 2 in git>`. A number of
+/// pods that git's replicas have room for is that number.
+pub fn shown(plan: &Plan, late: LateValue) -> Value {
+    match (late, plan.spec.replicas_in_git()) {
+        (LateValue::StableRevision | LateValue::CanaryRevision, _) => json!(format!("<{}>", name(late))),
+        (LateValue::Replicas(Replicas::Count(count)), Some(total)) if count <= total => json!(count),
+        (LateValue::Replicas(share), Some(total)) => json!(format!("<{share} of replicas, {} in git>", share.of(total))),
+        (LateValue::Replicas(share), None) => json!(format!("<{share} of replicas>")),
     }
 }
 
 /// Returns the objects of a state, with late values by name.
 pub fn named(plan: &Plan, state: &State) -> BTreeMap<ObjectRef, Value> {
-    objects(plan, state, |binding| Some(json!(shown(binding.value))))
+    objects(plan, state, |binding| Some(shown(plan, binding.value)))
 }
 
 /// An object in one of its versions, as people read it.
@@ -81,7 +84,7 @@ pub struct Shown {
 /// Returns every version of every object, each written once.
 pub fn shown_versions(plan: &Plan) -> BTreeMap<&VersionKey, Shown> {
     let shown = |key: &VersionKey, object: &Value| {
-        let object = with_late_values(plan, key, object, |binding| Some(json!(shown(binding.value))));
+        let object = with_late_values(plan, key, object, |binding| Some(shown(plan, binding.value)));
         Shown { object: object_ref(plan, key.object(), &object), text: yaml::write_json(&object) }
     };
     plan.spec.objects.iter().map(|(key, object)| (key, shown(key, object))).collect()
@@ -137,6 +140,7 @@ fn put(object: &mut Value, pointer: &str, value: Value) {
 mod tests {
     use serde_json::json;
 
+    use super::shown;
     use super::{Bound, bound, named};
     use crate::model::{LateValue, ObjectKey, Replicas};
     use crate::plan::{fixture, states};
@@ -181,11 +185,25 @@ mod tests {
                 .expect("the canary")["spec"]["replicas"]
                 .clone()
         };
-        assert_eq!(replicas(named(&plan, &state)), "<20% of replicas>");
+        assert_eq!(replicas(named(&plan, &state)), "<20% of replicas, 1 in git>");
         let mut values = Bound { canary_revision: Some("def".into()), ..Bound::default() };
         assert!(values.set("replicas", "many").is_err());
         assert!(values.set("anything", "1").is_err());
         values.set("replicas", "11").expect("a number");
         assert_eq!(replicas(bound(&plan, &state, &values).expect("all bound")), 3);
+    }
+
+    #[test]
+    fn a_share_is_shown_with_what_it_is_of_the_replicas_in_git() {
+        let mut plan = fixture();
+        let of = |plan: &_, share| shown(plan, LateValue::Replicas(share));
+        let git = plan.spec.replicas_in_git().expect("replicas");
+        assert_eq!(of(&plan, Replicas::Percent(100)), format!("<100% of replicas, {git} in git>"));
+        assert_eq!(of(&plan, Replicas::Count(git)), git);
+        assert_eq!(of(&plan, Replicas::Count(git + 1)), format!("<{} of replicas, {git} in git>", git + 1));
+        let target = plan.spec.workload_in(&plan.spec.target).expect("a workload").clone();
+        plan.spec.objects.get_mut(&target).expect("a version")["spec"].as_object_mut().expect("a map").remove("replicas");
+        assert_eq!(of(&plan, Replicas::Percent(20)), "<20% of replicas>");
+        assert_eq!(of(&plan, Replicas::Count(1)), "<1 of replicas>");
     }
 }

@@ -35,18 +35,15 @@ pub(super) struct State {
 pub(super) struct Canary {
     /// Its version.
     pub(super) key: VersionKey,
-    /// What the step asks for.
+    /// What the step asks for; how many pods that is, the cluster says.
     pub(super) wanted: Replicas,
-    /// How many pods that is, where git knows.
-    pub(super) pods: Option<u32>,
+    /// How many pods that is of the replicas in git.
+    pub(super) in_git: Option<u32>,
 }
 
 impl Canary {
     /// Whether it has no fewer pods than `before` had, however many the workload has: it has one at least.
     fn is_never_smaller(&self, before: &Self) -> bool {
-        if let (Some(before), Some(now)) = (before.pods, self.pods) {
-            return now >= before;
-        }
         match (before.wanted, self.wanted) {
             (Replicas::Count(1), _) | (_, Replicas::Percent(100)) => true,
             (Replicas::Count(before), Replicas::Count(now)) => now >= before,
@@ -93,16 +90,19 @@ pub(super) fn enter(from: &State, to: &State, grace: u32) -> Vec<Stage> {
     }
 }
 
-/// Whether pods may go that the traffic of `from` still needs. Where git does not know the numbers, traffic that grows tells that
-/// the pods are to come first: as many as it needs in the end are enough for what there is until then.
+/// Whether pods may go that the traffic of `from` still needs. Where only the cluster knows which step has more of them, traffic
+/// that grows tells that the pods are to come first: as many as it needs in the end are enough for what there is until then. Where
+/// the traffic cannot be compared either, the replicas in git are the best guess.
 fn traffic_goes_first(from: &State, to: &State) -> bool {
     let (Some(before), Some(now)) = (&from.canary, &to.canary) else { return false };
     if now.is_never_smaller(before) {
         return false;
     }
-    let is_known = before.pods.is_some() && now.pods.is_some();
-    let grows = matches!((from.share, to.share), (Some(before), Some(now)) if now >= before);
-    is_known || (from.splits && !grows)
+    let grows = match (from.share, to.share) {
+        (Some(before), Some(now)) => now >= before,
+        (Some(_) | None, None) | (None, Some(_)) => now.in_git.zip(before.in_git).is_some_and(|(now, before)| now >= before),
+    };
+    from.splits && !grows
 }
 
 /// The way into `to` from any of the later steps.
@@ -148,15 +148,16 @@ struct Way<'a> {
     grace: u32,
 }
 
-/// The stages that there are. What an earlier one has written already is not written again.
+/// The stages that there are. What an earlier one has written already is not written again; what only waits stays.
 fn in_order(stages: impl IntoIterator<Item = Option<Stage>>) -> Vec<Stage> {
     let mut done: Vec<Stage> = Vec::new();
     for mut stage in stages.into_iter().flatten() {
+        let only_waits = stage.write.is_empty() && stage.remove.is_empty();
         stage.write.retain(|version| {
             let mut written = done.iter().rev().flat_map(|stage| &stage.write);
             written.find(|known| known.object() == version.object()) != Some(version)
         });
-        if !stage.write.is_empty() || !stage.remove.is_empty() {
+        if only_waits || !stage.write.is_empty() || !stage.remove.is_empty() {
             done.push(stage);
         }
     }
@@ -176,7 +177,8 @@ fn stage(write: Vec<VersionKey>, remove: Vec<ObjectKey>, awaits: Vec<Await>) -> 
 
 impl Way<'_> {
     fn inwards(&self) -> Vec<Stage> {
-        in_order([self.held(), self.canary(), self.canary_service(), self.definitions(), self.routes()])
+        let pods = self.reached([self.canary(), self.canary_service()], self.wanted());
+        in_order([self.held()].into_iter().chain(pods).chain([self.definitions(), self.routes()]))
     }
 
     fn outwards(&self) -> Vec<Stage> {
@@ -185,12 +187,51 @@ impl Way<'_> {
 
     /// Traffic first, then pods. From a state without routing the new version has to be told apart before.
     fn downwards(&self) -> Vec<Stage> {
-        let traffic = if self.from.iter().any(|state| !state.splits) {
-            [self.definitions(), self.routes()]
-        } else {
-            [self.routes(), self.definitions()]
-        };
-        in_order([self.held(), self.canary_service()].into_iter().chain(traffic).chain([self.canary()]))
+        let traffic = if self.is_first_split() { [self.definitions(), self.routes()] } else { [self.routes(), self.definitions()] };
+        // The pods that the traffic comes to are still those of the state before: where they may be fewer than the step has, as many
+        // as that would never come.
+        let at_least = if self.has_enough() { self.wanted() } else { Some(Replicas::Count(1)) };
+        let before = self.reached([self.canary_service()], at_least.filter(|_| self.is_first_split()));
+        let pods = self.canary().map(|stage| self.reached([Some(stage)], self.wanted())).unwrap_or_default();
+        in_order([self.held()].into_iter().chain(before).chain(traffic).chain(pods))
+    }
+
+    /// The pods of the state to reach.
+    fn wanted(&self) -> Option<Replicas> {
+        self.to.canary.as_ref().map(|canary| canary.wanted)
+    }
+
+    /// Whether some state to begin in does not tell the versions apart, so that the first traffic is still to come.
+    fn is_first_split(&self) -> bool {
+        self.from.iter().any(|state| !state.splits)
+    }
+
+    /// Whether every state to begin in has at least as many pods as the one to reach, however many the workload has.
+    fn has_enough(&self) -> bool {
+        let Some(canary) = &self.to.canary else { return false };
+        self.from.iter().all(|state| state.canary.as_ref().is_some_and(|before| before.is_never_smaller(canary)))
+    }
+
+    /// These stages of pods and their Service, and the wait for so many pods behind what the traffic is sent to: a Service learns
+    /// of a pod a moment after it is ready. Where all that is written already, the wait is a stage of its own before the first traffic.
+    fn reached<const N: usize>(&self, mut stages: [Option<Stage>; N], at_least: Option<Replicas>) -> Vec<Option<Stage>> {
+        let wait = at_least.and_then(|at_least| self.endpoints(at_least));
+        if let Some(last) = stages.iter_mut().flatten().next_back() {
+            last.awaits.extend(wait);
+            return stages.into();
+        }
+        let alone = wait.filter(|_| self.is_first_split());
+        vec![alone.map(|wait| Stage { awaits: vec![wait], ..Stage::default() })]
+    }
+
+    fn endpoints(&self, at_least: Replicas) -> Option<Await> {
+        if let Some(service) = &self.to.canary_service {
+            return Some(Await::Endpoints { service: service.object().name().to_owned(), at_least, of: None });
+        }
+        let canary = self.to.canary.as_ref()?;
+        // A subset has somebody only when the Service knows the pods.
+        let service = self.to.shared_service.clone()?;
+        Some(Await::Endpoints { service, at_least, of: Some(canary.key.object().clone()) })
     }
 
     /// Nothing of the release is left: traffic first, then pods, the pin last.
@@ -225,21 +266,13 @@ impl Way<'_> {
 
     fn canary(&self) -> Option<Stage> {
         let key = self.changed(|state| state.canary.clone().map(|canary| canary.key))?;
-        let count = self.to.canary.as_ref().and_then(|canary| canary.pods);
-        let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count };
-        // A subset has somebody only when the Service knows the pods, which it learns a moment after they are ready.
-        let reached = self.to.shared_service.as_ref().map(|service| Await::Endpoints {
-            service: service.clone(),
-            at_least: 1,
-            of: Some(key.object().clone()),
-        });
-        stage(vec![key], Vec::new(), std::iter::once(ready).chain(reached).collect())
+        let ready = Await::PodsReady { workload: key.object().clone(), revision: Revision::Canary, count: None };
+        stage(vec![key], Vec::new(), vec![ready])
     }
 
     fn canary_service(&self) -> Option<Stage> {
         if let Some(key) = self.changed(|state| state.canary_service.clone()) {
-            let endpoints = Await::Endpoints { service: key.object().name().to_owned(), at_least: 1, of: None };
-            return stage(vec![key], Vec::new(), vec![endpoints]);
+            return written([key]);
         }
         let object = self.gone(|state| state.canary_service.as_ref())?;
         stage(Vec::new(), vec![object], Vec::new())

@@ -129,8 +129,8 @@ fn render(
     for (index, step) in rollout.steps.iter().enumerate() {
         let splits = routing.is_some() && step.traffic.is_split();
         let canary = (!is_at_once).then(|| {
-            let key = deployment::add_canary(&mut draft, &workload.manifest, step.replicas, total);
-            Canary { key, wanted: step.replicas, pods: total.map(|total| step.replicas.of(total)) }
+            let key = deployment::add_canary(&mut draft, &workload.manifest, step.replicas);
+            Canary { key, wanted: step.replicas, in_git: total.map(|total| step.replicas.of(total)) }
         });
         let held = |states: &autoscaler::States| if index >= first_split { states.held.clone() } else { states.original.baseline.clone() };
         let in_step = |states: &service::States| if splits { states.split.clone() } else { states.original.baseline.clone() };

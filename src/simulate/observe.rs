@@ -72,20 +72,30 @@ impl Agent {
                 let is_available = cluster.is_settled(workload) && ready >= wanted;
                 (!is_available).then(|| format!("{ready} of {wanted} pods of {workload} are new and available"))
             }
-            // The Service need not be an object of the plan; the modelled one knows its pods at once.
-            Await::Endpoints { service, at_least, of: Some(workload) } => {
-                let (_, ready) = cluster.newest(workload);
-                (ready < *at_least).then(|| format!("{ready} of {at_least} stand behind Service/{service}"))
-            }
-            Await::Endpoints { service, at_least, of: None } => {
-                let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.is_service();
-                let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
-                let ready: u32 = object.map(|object| cluster.behind(object).iter().map(|(_, pods)| pods.ready).sum()).unwrap_or_default();
-                (ready < *at_least).then(|| format!("Service/{service} has {ready} of {at_least} ready endpoints"))
+            Await::Endpoints { service, at_least, of } => {
+                let Some(wanted) = at_least.of_known(self.status.bindings.replicas) else {
+                    return Some(format!("Service/{service}: {at_least} of the workload's replicas are not known yet"));
+                };
+                let ready = behind(cluster, service, of.as_ref());
+                (ready < wanted).then(|| match of {
+                    Some(_) => format!("{ready} of {wanted} stand behind Service/{service}"),
+                    None => format!("Service/{service} has {ready} of {wanted} ready endpoints"),
+                })
             }
             Await::Condition { object, kind, .. } => (!cluster.objects.contains_key(object)).then(|| format!("{object} to say `{kind}`")),
             Await::Gone { object } => cluster.objects.contains_key(object).then(|| format!("{object} to be gone")),
             Await::Grace(_) => None,
         }
     }
+}
+
+/// The ready pods behind a Service, of one workload or of all. It need not be an object of the plan; the modelled one knows the
+/// workload's pods at once.
+fn behind(cluster: &Cluster, service: &str, of: Option<&ObjectKey>) -> u32 {
+    if let Some(workload) = of {
+        return cluster.newest(workload).1;
+    }
+    let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.is_service();
+    let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
+    object.map(|object| cluster.behind(object)).unwrap_or_default().iter().map(|(_, pods)| pods.ready).sum()
 }

@@ -1,9 +1,12 @@
 //! A plan's page for people, in Markdown: the tables and bars of a pull request's comment, with links to the diffs beside it.
 
-use crate::model::Plan;
+use crate::model::{Binding, LateValue, Plan, Replicas};
 use crate::plan::digest;
 use crate::report::summary::{self, Row};
 use crate::report::{self, PlanReport};
+
+/// What the column of pods does not say.
+const SHARES: &str = "Pods are those of the `replicas` in git; in the cluster a percentage is a share of what the workload has there.\n\n";
 
 /// Returns the page.
 pub(super) fn readme(plan: &Plan) -> String {
@@ -19,7 +22,14 @@ pub(super) fn readme(plan: &Plan) -> String {
     };
     let release = summary::release(report);
     let title = report::name_of(&release.title());
-    format!("# {title}\n\n{}\nWritten by `rollout render`; edits are refused.\n", report::page_of(&release, &file_of))
+    let shares = if has_shares(plan) { SHARES } else { "" };
+    format!("# {title}\n\n{}\n{shares}Written by `rollout render`; edits are refused.\n", report::page_of(&release, &file_of))
+}
+
+/// Whether pods are counted that the cluster may have other numbers of.
+fn has_shares(plan: &Plan) -> bool {
+    let is_share = |binding: &Binding| matches!(binding.value, LateValue::Replicas(Replicas::Percent(_)));
+    plan.spec.replicas_in_git().is_some() && plan.spec.bindings.iter().any(is_share)
 }
 
 fn file_of(row: &Row) -> String {

@@ -77,12 +77,13 @@ impl<'a, 'b> Player<'a, 'b> {
         let (kind, name) = split(object);
         let mut wanted = self.plan["spec"]["objects"][version].clone();
         for binding in self.plan["spec"]["bindings"].as_array().into_iter().flatten().filter(|binding| binding["object"] == version) {
-            let value = match binding["value"].as_str() {
-                Some("stableRevision") => self.stable.clone(),
-                Some("canaryRevision") => revision_of(self.world, &self.canary())?,
+            let value = match (binding["value"].as_str(), binding["value"].get("replicas")) {
+                (Some("stableRevision"), _) => json!(self.stable),
+                (Some("canaryRevision"), _) => json!(revision_of(self.world, &self.canary())?),
+                (_, Some(share)) => json!(self.pods(share)?),
                 _ => return Err(format!("no value for {binding}")),
             };
-            put(&mut wanted, binding["pointer"].as_str().unwrap_or_default(), json!(value));
+            put(&mut wanted, binding["pointer"].as_str().unwrap_or_default(), value);
         }
         let Some(live) = self.world.get(kind, name)? else {
             return self.world.cluster.create(&wanted).map(|_| ());
@@ -103,6 +104,15 @@ impl<'a, 'b> Player<'a, 'b> {
         self.world.cluster.patch(self.world.at(kind, name), Patch::Json, &Value::Array(patch)).map(|_| ())
     }
 
+    /// So many pods: a number, or a percentage of the replicas that the workload has now.
+    fn pods(&self, share: &Value) -> Result<u64, String> {
+        let name = self.plan["spec"]["workload"]["name"].as_str().unwrap_or_default();
+        let total = self.world.get("Deployment", name)?.unwrap_or_default()["spec"]["replicas"].as_u64().unwrap_or(1);
+        let percent = share.as_str().and_then(|text| text.strip_suffix('%')?.parse::<u64>().ok());
+        let pods = percent.map(|percent| (percent * total).div_ceil(100)).or(share.as_u64());
+        pods.map(|pods| pods.min(total)).ok_or_else(|| format!("{share} are no pods"))
+    }
+
     fn canary(&self) -> String {
         format!("{}-canary", self.plan["spec"]["workload"]["name"].as_str().unwrap_or_default())
     }
@@ -115,7 +125,8 @@ impl<'a, 'b> Player<'a, 'b> {
                 let object = world.get(kind, name)?.unwrap_or_default();
                 let is_observed = object["status"]["observedGeneration"] == object["metadata"]["generation"];
                 let count = object["status"]["readyReplicas"].as_u64().unwrap_or(0);
-                Ok((is_observed && count >= ready["count"].as_u64().unwrap_or(1)).then_some(()))
+                let wanted = ready["count"].as_u64().or(object["spec"]["replicas"].as_u64()).unwrap_or(1);
+                Ok((is_observed && count >= wanted).then_some(()))
             });
         }
         if let Some(available) = wait.get("available") {
@@ -132,7 +143,7 @@ impl<'a, 'b> Player<'a, 'b> {
             let service = endpoints["service"].as_str().unwrap_or_default();
             return world.wait(&wait.to_string(), PATIENCE, || {
                 let ready = world.endpoints(service)?;
-                Ok((ready as u64 >= endpoints["atLeast"].as_u64().unwrap_or(1)).then_some(()))
+                Ok((ready as u64 >= self.pods(&endpoints["atLeast"])?).then_some(()))
             });
         }
         if let Some(gone) = wait.get("gone") {

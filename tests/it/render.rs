@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use rollout::model::{
-    Catalog, Gateway, GatewayClone, GatewayRef, HeaderModifierSupport, Manifest, Match, MatchKind, MatchSupport, NamedMatch, Originals,
-    Pause, Place, Places, Plan, PodMetadata, Position, Reference, Replicas, Role, Rollout, Routing, ScriptOrigin, ScriptSource, Source,
-    Step, Strategy, Traffic, Weight, WeightSupport,
+    Await, Binding, Catalog, Gateway, GatewayClone, GatewayRef, HeaderModifierSupport, LateValue, Manifest, Match, MatchKind, MatchSupport,
+    NamedMatch, ObjectKey, Originals, Pause, Place, Places, Plan, PodMetadata, Position, Reference, Replicas, Role, Rollout, Routing,
+    ScriptOrigin, ScriptSource, Source, Step, Strategy, Traffic, Weight, WeightSupport,
 };
 use rollout::plan;
 use rollout::render::{self, Inputs, Scripts};
@@ -187,6 +187,91 @@ proptest! {
         prop_assert_eq!(plan::states::check_ways(&plan), Vec::<String>::new());
         let text = plan::to_text(&plan);
         prop_assert_eq!(plan::from_text(text.as_bytes()).expect("what was written is read"), plan);
+    }
+}
+
+/// Each write of a route that sends traffic to pods which the Service before them may not know yet, on the way up from each state.
+fn too_early(plan: &Plan) -> Vec<String> {
+    let steps = &plan.spec.steps;
+    let mut wrong = Vec::new();
+    for from in 0..steps.len() {
+        // In a step that was entered from above the pods of the step above were known.
+        let mut is_reached = from > 0 && steps[from - 1].traffic.is_some();
+        for step in &steps[from..] {
+            for stage in &step.stages {
+                let writes = |is_kind: fn(&str) -> bool| stage.write.iter().any(|version| is_kind(version.object().plain_kind()));
+                if writes(|kind| kind == "Deployment") {
+                    is_reached = false;
+                }
+                if step.traffic.is_some() && writes(|kind| matches!(kind, "Route" | "Ingress")) && !is_reached {
+                    wrong.push(format!("{} from {from}: {stage:?}", step.name));
+                }
+                let is_wait = |wait: &Await| matches!(wait, Await::Endpoints { at_least, .. } if *at_least == step.replicas);
+                is_reached |= stage.awaits.iter().any(is_wait);
+            }
+            is_reached &= step.traffic.is_some();
+        }
+    }
+    wrong
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn traffic_waits_until_the_service_knows_as_many_pods_as_the_step_has(
+        steps in prop::collection::vec(any_step(), 1..6),
+        chosen in prop::sample::subsequence(references(), 1..=3),
+        is_subset_mode in any::<bool>(),
+        is_autoscaled in any::<bool>(),
+    ) {
+        let plan = rendered(&rollout(steps, routing(chosen, is_subset_mode), 0, is_subset_mode), is_autoscaled);
+        prop_assert_eq!(too_early(&plan), Vec::<String>::new());
+    }
+}
+
+/// The waits for endpoints of a step, with the kinds that are written before each.
+fn endpoints(plan: &Plan, step: usize) -> Vec<(Vec<&str>, String)> {
+    let mut found = Vec::new();
+    let mut written = Vec::new();
+    for stage in &plan.spec.steps[step].stages {
+        written.extend(stage.write.iter().map(|version| version.object().plain_kind()));
+        for wait in &stage.awaits {
+            if let Await::Endpoints { service, at_least, of } = wait {
+                let whose = if of.is_some() { " of the canary" } else { "" };
+                found.push((written.clone(), format!("{at_least} behind {service}{whose}")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn each_step_waits_for_its_own_share_of_endpoints() {
+    let steps = |first: Option<u8>| {
+        vec![step(Replicas::Percent(10), first, false, Pause::Approval), step(Replicas::Percent(100), Some(100), false, Pause::Approval)]
+    };
+    let routes = vec![reference("Route", "example.io/v1", None)];
+    let plan = rendered(&rollout(steps(Some(10)), routes.clone(), 0, false), false);
+    assert_eq!(endpoints(&plan, 0), [(vec!["Service", "Deployment", "Service"], "10% behind shop-canary".to_owned())]);
+    assert_eq!(endpoints(&plan, 1), [(vec!["Deployment"], "100% behind shop-canary".to_owned())]);
+    let subsets = rendered(&rollout(steps(Some(10)), routes.clone(), 0, true), false);
+    assert_eq!(endpoints(&subsets, 1), [(vec!["Deployment"], "100% behind shop of the canary".to_owned())]);
+    let same = vec![step(Replicas::Count(2), None, false, Pause::Approval), step(Replicas::Count(2), Some(20), false, Pause::Approval)];
+    let later = rendered(&rollout(same, routes, 0, true), false);
+    assert_eq!(endpoints(&later, 1), [(vec![], "2 behind shop of the canary".to_owned())], "the pods are there, and no traffic was yet");
+}
+
+#[test]
+fn a_canary_is_a_share_of_the_replicas_in_the_cluster_whatever_git_says() {
+    let steps =
+        vec![step(Replicas::Count(1), Some(5), false, Pause::Approval), step(Replicas::Percent(50), Some(50), false, Pause::Approval)];
+    let plan = rendered(&rollout(steps, references(), 0, false), false);
+    for (version, share) in [(1, Replicas::Count(1)), (2, Replicas::Percent(50))] {
+        let object = ObjectKey::new("Deployment", "shop-canary").version(version);
+        assert_eq!(plan.spec.objects[&object].pointer("/spec/replicas"), None);
+        let binding = Binding { object, pointer: "/spec/replicas".into(), value: LateValue::Replicas(share) };
+        assert!(plan.spec.bindings.contains(&binding), "{:?}", plan.spec.bindings);
     }
 }
 

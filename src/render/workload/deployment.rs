@@ -72,27 +72,21 @@ pub(in crate::render) fn takeover(source: &Source, replicas: Option<Replicas>, t
     Some(finding("workload-recreates", "/spec/strategy", message).help(help))
 }
 
-/// Adds the second Deployment as a step has it.
-pub(in crate::render) fn add_canary(draft: &mut Draft<'_>, head: &Manifest, wanted: Replicas, total: Option<u32>) -> VersionKey {
+/// Adds the second Deployment as a step has it. Its replicas are a late value: whoever scales the stable Deployment in the
+/// cluster, a person or an autoscaler, scales what the traffic needs, whatever git says.
+pub(in crate::render) fn add_canary(draft: &mut Draft<'_>, head: &Manifest, wanted: Replicas) -> VersionKey {
     let rollout = draft.rollout;
-    let (canary, late) = canary(&rollout.reference.name, &rollout.namespace, head, &rollout.pod_metadata, wanted, total);
+    let canary = canary(&rollout.reference.name, &rollout.namespace, head, &rollout.pod_metadata);
     let object = draft.key(head, &format!("{}{}", head.name(), companion::SUFFIX));
     draft.paths.add(&object, "");
-    draft.versions.add(&object, canary, late)
+    draft.versions.add(&object, canary, vec![("/spec/replicas".to_owned(), LateValue::Replicas(wanted))])
 }
 
-/// The second Deployment with `wanted` pods of `total`; without a total its replicas are a late value.
-fn canary(
-    plan: &str,
-    namespace: &str,
-    head: &Manifest,
-    pods: &PodMetadata,
-    wanted: Replicas,
-    total: Option<u32>,
-) -> (Value, Vec<(String, LateValue)>) {
+/// The second Deployment without its replicas.
+fn canary(plan: &str, namespace: &str, head: &Manifest, pods: &PodMetadata) -> Value {
     let mut spec = head.at("/spec").cloned().unwrap_or_else(|| json!({}));
     put(&mut spec, "/paused", None);
-    put(&mut spec, "/replicas", total.map(|total| wanted.of(total).into()));
+    put(&mut spec, "/replicas", None);
     for (field, values) in [("labels", &pods.labels), ("annotations", &pods.annotations)] {
         for (key, value) in values {
             let pointer = format!("/template/metadata/{field}/{}", pointer::escape(key));
@@ -104,7 +98,5 @@ fn canary(
         metadata["labels"][STABLE_NAME_LABEL] = head.name().into();
     }
     let members = [("apiVersion", head.api_version().into()), ("kind", head.kind().into()), ("metadata", metadata), ("spec", spec)];
-    let deployment = Value::Object(members.map(|(key, member)| (key.to_owned(), member)).into_iter().collect());
-    let late = if total.is_none() { vec![("/spec/replicas".to_owned(), LateValue::Replicas(wanted))] } else { Vec::new() };
-    (deployment, late)
+    Value::Object(members.map(|(key, member)| (key.to_owned(), member)).into_iter().collect())
 }

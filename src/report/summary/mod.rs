@@ -18,7 +18,7 @@ use super::PlanReport;
 pub use super::effective::Effective;
 use super::fold::{Way, ways};
 
-use rows::{images, replicas, rows};
+use rows::{images, rows};
 pub(super) use words::gate_said;
 
 /// All that is told about one plan.
@@ -168,7 +168,7 @@ pub fn release(report: PlanReport<'_>) -> Release {
         style: plan.spec.style,
         workload: plan.spec.workload.to_string(),
         is_preview: plan.spec.release.is_none(),
-        replicas: replicas(plan),
+        replicas: plan.spec.replicas_in_git(),
         images: images(plan),
         rows: match report.exposure {
             Some(exposure) => rows(plan, exposure),

@@ -12,7 +12,7 @@ use super::{Changed, Effective, ImageChange, Part, Pods, Row, Share};
 
 /// A row for each step, then the end and the way back.
 pub(super) fn rows(plan: &Plan, exposure: &Exposure) -> Vec<Row> {
-    let (spec, total) = (&plan.spec, replicas(plan));
+    let (spec, total) = (&plan.spec, plan.spec.replicas_in_git());
     let mut before = &spec.baseline;
     let mut rows = Vec::new();
     for (index, (step, entries)) in spec.steps.iter().zip(&exposure.steps).enumerate() {
@@ -58,11 +58,6 @@ fn workload<'a>(plan: &'a Plan, state: &[VersionKey]) -> Option<&'a Value> {
     objects
         .filter_map(|version| plan.spec.objects.get(version))
         .find(|object| object["kind"] == wanted.kind && object["apiVersion"] == wanted.api_version)
-}
-
-/// How many pods the workload has in the end, where git says it.
-pub(super) fn replicas(plan: &Plan) -> Option<u32> {
-    u32::try_from(workload(plan, &plan.spec.target)?.pointer("/spec/replicas")?.as_u64()?).ok()
 }
 
 /// The images that the release changes.

@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Scenario, before_pods, beside};
-use crate::release::{begin, prepare};
+use crate::release::{Running, begin, prepare};
 use crate::world::{PATIENCE, World};
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -19,6 +19,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     before_pods("baseline-differs", baseline_differs),
     beside("missing-right-before-the-first-write", missing_right),
     beside("scaled-in-mid-step", scaled),
+    beside("scaled-before-the-start", scaled_before),
 ];
 
 /// No traffic moves before the pods are ready, and the way back is open.
@@ -154,17 +155,66 @@ fn missing_right(world: &mut World<'_>) -> Result<(), String> {
     running.assert_no_fault()
 }
 
-/// Somebody else scales the stable workload: that is not ours.
+/// Somebody scales the stable workload in mid-release: the number is theirs, and the canary's is a share of it.
 fn scaled(world: &mut World<'_>) -> Result<(), String> {
     let mut running = begin(world, "two-gateways", |_, _, text| text)?;
     running.wait_gate(1)?;
-    let scale = json!({"spec": {"replicas": 8}});
-    running.world.cluster.patch_sub(running.world.at("Deployment", "cart"), "scale", crate::cluster::Patch::Merge, &scale)?;
+    for replicas in [8, 4, 12] {
+        scale(running.world, replicas)?;
+        canary_has(running.world, &running.plan, 1, replicas)?;
+    }
+    finishes_with(&mut running, 12)
+}
+
+/// The cluster has another number than git from the start.
+fn scaled_before(world: &mut World<'_>) -> Result<(), String> {
+    let mut running = prepare(world, "two-gateways", |_, _, text| text)?;
+    scale(running.world, 11)?;
+    let world = running.world;
+    world.wait("eleven pods", PATIENCE, || {
+        let live = world.get("Deployment", "cart")?.unwrap_or_default();
+        Ok((live["status"]["availableReplicas"] == 11).then_some(()))
+    })?;
+    running.agent.start()?;
+    running.apply_plan()?;
+    running.wait_gate(1)?;
+    canary_has(running.world, &running.plan, 1, 11)?;
+    finishes_with(&mut running, 11)
+}
+
+fn scale(world: &World<'_>, replicas: u64) -> Result<(), String> {
+    let scale = json!({"spec": {"replicas": replicas}});
+    world.cluster.patch_sub(world.at("Deployment", "cart"), "scale", crate::cluster::Patch::Merge, &scale).map(|_| ())
+}
+
+/// Waits until the canary has as many pods as the step says of these replicas.
+fn canary_has(world: &World<'_>, plan: &Value, step: u64, replicas: u64) -> Result<(), String> {
+    let steps = plan["spec"]["steps"].as_array().map_or(&[][..], Vec::as_slice);
+    let share = &steps.iter().find(|known| known["name"] == format!("step-{step}")).ok_or("no such step")?["replicas"];
+    let percent = share.as_str().and_then(|text| text.strip_suffix('%')?.parse::<u64>().ok());
+    let wanted = percent.map(|percent| (percent * replicas).div_ceil(100)).or(share.as_u64()).unwrap_or_default().min(replicas);
+    world.wait(&format!("{wanted} of {replicas} pods"), PATIENCE, || {
+        let canary = world.get("Deployment", "cart-canary")?.unwrap_or_default();
+        Ok((canary["spec"]["replicas"] == wanted).then_some(()))
+    })
+}
+
+/// Every step has its share of these replicas, and the workload keeps them.
+fn finishes_with(running: &mut Running<'_, '_>, replicas: u64) -> Result<(), String> {
+    for step in 2..=running.steps() {
+        running.approve()?;
+        running.wait_gate(step)?;
+        canary_has(running.world, &running.plan, step, replicas)?;
+        let canary = running.world.get("Deployment", "cart-canary")?.unwrap_or_default();
+        if canary["status"]["readyReplicas"] != canary["spec"]["replicas"] {
+            return Err(format!("step {step} was reached with {} pods", canary["status"]["readyReplicas"]));
+        }
+    }
     running.approve_to_the_end()?;
     running.wait_phase("Succeeded")?;
     let live = running.world.get("Deployment", "cart")?.unwrap_or_default();
-    if live["spec"]["replicas"] != 8 {
-        return Err(format!("replicas were set back to {}", live["spec"]["replicas"]));
+    if live["spec"]["replicas"] != replicas {
+        return Err(format!("replicas were set to {}", live["spec"]["replicas"]));
     }
     running.assert_no_fault()
 }
