@@ -26,7 +26,7 @@ impl Plans {
     /// Writes what was seen, one state a line, without what engines do not read.
     pub(crate) fn keep(self, scenario: &str) -> Result<(), String> {
         let mut lines: Vec<String> = Vec::new();
-        for object in self.watcher.events().into_iter().filter_map(|event| event.object) {
+        for object in self.watcher.events()?.into_iter().filter_map(|event| event.object) {
             let steps = object["spec"]["steps"].as_array().into_iter().flatten();
             let steps: Vec<Value> = steps.map(|step| json!({"name": step["name"]})).collect();
             let metadata = &object["metadata"];

@@ -142,7 +142,10 @@ impl<'a, 'b> Player<'a, 'b> {
         if let Some(endpoints) = wait.get("endpoints") {
             let service = endpoints["service"].as_str().unwrap_or_default();
             return world.wait(&wait.to_string(), PATIENCE, || {
-                let ready = world.endpoints(service)?;
+                let ready = match endpoints["of"].as_str() {
+                    Some(workload) => endpoints_of(world, service, split(workload).1)?,
+                    None => world.endpoints(service)?,
+                };
                 Ok((ready as u64 >= self.pods(&endpoints["atLeast"])?).then_some(()))
             });
         }
@@ -150,10 +153,25 @@ impl<'a, 'b> Player<'a, 'b> {
             let (kind, name) = split(gone["object"].as_str().unwrap_or_default());
             return world.wait(&wait.to_string(), PATIENCE, || Ok(world.get(kind, name)?.is_none().then_some(())));
         }
+        if let Some(seconds) = wait["grace"].as_u64() {
+            thread::sleep(Duration::from_secs(seconds));
+        }
         // Conditions come from controllers of gateways, and none runs here.
-        thread::sleep(Duration::from_millis(300));
         Ok(())
     }
+}
+
+/// How many ready endpoints of a Service are pods that a Deployment wants now.
+fn endpoints_of(world: &World<'_>, service: &str, deployment: &str) -> Result<usize, String> {
+    let revision = revision_of(world, deployment)?;
+    let pods = world.cluster.list("Pod", &world.namespace)?;
+    let is_own = |name: &Value| {
+        pods.iter().any(|pod| pod["metadata"]["name"] == *name && pod["metadata"]["labels"]["pod-template-hash"] == revision.as_str())
+    };
+    let slices = world.cluster.list("EndpointSlice", &world.namespace)?;
+    let slices = slices.iter().filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == service);
+    let endpoints = slices.flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
+    Ok(endpoints.filter(|endpoint| endpoint["conditions"]["ready"] != false && is_own(&endpoint["targetRef"]["name"])).count())
 }
 
 /// The `pod-template-hash` of the pods that a Deployment wants now.

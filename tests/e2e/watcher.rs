@@ -1,6 +1,7 @@
 //! Watches one namespace: every change of every object that decides about traffic for the recorder, or of any other kinds.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::cluster::{client, folder_of, runtime};
 use crate::recorder::Event;
+use crate::world::PATIENCE;
 
 /// What the recorder watches.
 const KINDS: &[&str] = &[
@@ -36,7 +38,10 @@ const KINDS: &[&str] = &[
 
 /// A running recording of a namespace.
 pub(crate) struct Watcher {
-    events: Arc<Mutex<Vec<Event>>>,
+    seen: Arc<Mutex<Seen>>,
+    watched: &'static [&'static str],
+    kubeconfig: PathBuf,
+    namespace: String,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     /// The first revision at which everything was known.
@@ -51,18 +56,18 @@ impl Watcher {
 
     /// The same, of some kinds.
     pub(crate) fn of(watched: &'static [&'static str], kubeconfig: &Path, namespace: &str) -> Result<Self, String> {
-        let events = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::new(Mutex::new(Seen::default()));
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, listed) = channel();
         let thread = thread::spawn({
-            let (events, stop) = (Arc::clone(&events), Arc::clone(&stop));
+            let (seen, stop) = (Arc::clone(&seen), Arc::clone(&stop));
             let (kubeconfig, namespace) = (kubeconfig.to_owned(), namespace.to_owned());
             move || {
                 let Ok(runtime) = runtime() else { return };
                 runtime.block_on(async {
                     let Ok(client) = client(&kubeconfig).await else { return };
                     let begin = Instant::now();
-                    let kinds = watched.iter().map(|kind| follow(&client, kind, &namespace, &events, begin, ready.clone()));
+                    let kinds = watched.iter().map(|kind| follow(&client, kind, &namespace, &seen, begin, ready.clone()));
                     let all = futures::future::join_all(kinds);
                     let ended = async {
                         while !stop.load(Ordering::Relaxed) {
@@ -80,14 +85,85 @@ impl Watcher {
                 .map_err(|_| "the recorder could not list everything within 30 s".to_owned())?;
             start = start.max(revision);
         }
-        Ok(Self { events, stop, thread: Some(thread), start })
+        Ok(Self { seen, watched, kubeconfig: kubeconfig.to_owned(), namespace: namespace.to_owned(), stop, thread: Some(thread), start })
     }
 
-    /// Returns what was seen up to now.
-    pub(crate) fn events(&self) -> Vec<Event> {
-        // What was written before this call is on its way.
-        thread::sleep(Duration::from_millis(700));
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns what has happened up to now: every object that a list shows was seen as it is, and every other one was seen to go.
+    pub(crate) fn events(&self) -> Result<Vec<Event>, String> {
+        let runtime = runtime()?;
+        let end = Instant::now() + PATIENCE;
+        let mut lists = runtime.block_on(self.lists())?;
+        loop {
+            {
+                let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(gap) = &seen.gap {
+                    return Err(format!("the recorder missed something: {gap}"));
+                }
+                lists.retain(|kind, list| !list.is_seen(kind, &seen.latest));
+                if lists.is_empty() {
+                    return Ok(seen.events.clone());
+                }
+            }
+            if Instant::now() > end {
+                let kinds: Vec<&str> = lists.into_keys().collect();
+                return Err(format!("the recorder did not see what lists show of {} within {} s", kinds.join(", "), PATIENCE.as_secs()));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    async fn lists(&self) -> Result<BTreeMap<&'static str, Listed>, String> {
+        let client = client(&self.kubeconfig).await?;
+        let mut lists = BTreeMap::new();
+        for kind in self.watched {
+            let folder = folder_of(kind, &self.namespace);
+            if let Some((revision, objects)) = list(&client, &folder).await.map_err(|()| format!("cannot list {kind}"))? {
+                let objects = objects.iter().map(|object| (name_of(object), revision_of(object))).collect();
+                lists.insert(*kind, Listed { revision, objects });
+            }
+        }
+        Ok(lists)
+    }
+}
+
+/// What a list shows.
+struct Listed {
+    revision: u64,
+    /// The revision of each object, by name.
+    objects: BTreeMap<String, u64>,
+}
+
+impl Listed {
+    /// Whether all of it was seen, or something newer.
+    fn is_seen(&self, kind: &str, latest: &BTreeMap<(String, String), Latest>) -> bool {
+        let seen = |name: &String| latest.get(&(kind.to_owned(), name.clone()));
+        self.objects.iter().all(|(name, revision)| seen(name).is_some_and(|latest| latest.revision >= *revision))
+            && latest.iter().all(|((of, name), latest)| {
+                of != kind || latest.is_gone || latest.revision > self.revision || self.objects.contains_key(name)
+            })
+    }
+}
+
+/// The last that was seen of an object.
+struct Latest {
+    revision: u64,
+    is_gone: bool,
+}
+
+/// What was seen up to now.
+#[derive(Default)]
+struct Seen {
+    events: Vec<Event>,
+    latest: BTreeMap<(String, String), Latest>,
+    /// Why events are missing.
+    gap: Option<String>,
+}
+
+impl Seen {
+    fn note(&mut self, event: Event) {
+        let latest = Latest { revision: event.revision, is_gone: event.object.is_none() };
+        self.latest.insert((event.kind.clone(), event.name.clone()), latest);
+        self.events.push(event);
     }
 }
 
@@ -101,14 +177,14 @@ impl Drop for Watcher {
 }
 
 /// Lists, then watches a kind until it is dropped. A lost connection goes on where it broke off.
-async fn follow(client: &Client, kind: &str, namespace: &str, events: &Mutex<Vec<Event>>, begin: Instant, ready: Sender<u64>) {
+async fn follow(client: &Client, kind: &str, namespace: &str, seen: &Mutex<Seen>, begin: Instant, ready: Sender<u64>) {
     let folder = folder_of(kind, namespace);
     let note = |object: Value, is_gone: bool| -> u64 {
         let revision = revision_of(&object);
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let name = name_of(&object);
         let millis = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
         let event = Event { revision, millis, kind: kind.to_owned(), name, object: (!is_gone).then_some(object) };
-        events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+        seen.lock().unwrap_or_else(PoisonError::into_inner).note(event);
         revision
     };
     let mut revision = loop {
@@ -138,6 +214,12 @@ async fn follow(client: &Client, kind: &str, namespace: &str, events: &Mutex<Vec
                     WatchEvent::Added(object) | WatchEvent::Modified(object) => revision = note(object, false),
                     WatchEvent::Deleted(object) => revision = note(object, true),
                     WatchEvent::Bookmark(bookmark) => revision = bookmark.metadata.resource_version.parse().unwrap_or(revision),
+                    // What lies between cannot be had any more.
+                    WatchEvent::Error(status) if status.code == 410 => {
+                        seen.lock().unwrap_or_else(PoisonError::into_inner).gap =
+                            Some(format!("{kind} after {revision}: {}", status.message));
+                        return;
+                    }
                     WatchEvent::Error(_) => break,
                 }
             }
@@ -157,6 +239,10 @@ async fn list(client: &Client, folder: &str) -> Result<Option<(u64, Vec<Value>)>
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(_) => Err(()),
     }
+}
+
+fn name_of(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
 fn revision_of(object: &Value) -> u64 {

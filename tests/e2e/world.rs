@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{At, Cluster, Patch};
 use crate::control_plane::ControlPlane;
-use crate::recorder::{Event, Moment, Release, judge, shown, timeline};
+use crate::recorder::{Event, Moment, Question, Release, judge, shown, timeline};
 use crate::watcher::Watcher;
 
 /// How long anything may take in a scenario, unless it says otherwise.
@@ -239,13 +239,14 @@ impl<'a> World<'a> {
 
     /// What was recorded.
     pub(crate) fn recorded(&self) -> Result<Vec<Event>, String> {
-        Ok(self.recorder.as_ref().ok_or("nothing was recorded")?.events())
+        self.recorder.as_ref().ok_or("nothing was recorded")?.events()
     }
 
     /// What was recorded, written to `timeline.txt` too.
     pub(crate) fn moments(&self, release: &Release) -> Result<Vec<Moment>, String> {
         let recorder = self.recorder.as_ref().ok_or("nothing was recorded")?;
-        let moments = timeline(&self.recorded()?, recorder.start, release.id.as_deref(), &release.requests());
+        let question = Question { start: recorder.start, release: release.id.clone(), special: release.requests()?, lag: release.lag };
+        let moments = timeline(&self.recorded()?, &question);
         fs::write(self.folder.join("timeline.txt"), shown(&moments)).map_err(|error| error.to_string())?;
         Ok(moments)
     }
@@ -254,7 +255,8 @@ impl<'a> World<'a> {
     pub(crate) fn note_timeline(&self) {
         let path = self.folder.join("timeline.txt");
         if let (Some(recorder), false) = (&self.recorder, path.exists()) {
-            let _ = fs::write(path, shown(&timeline(&recorder.events(), recorder.start, None, &[])));
+            let question = Question { start: recorder.start, ..Question::default() };
+            let _ = fs::write(path, shown(&timeline(&recorder.events().unwrap_or_default(), &question)));
         }
     }
 

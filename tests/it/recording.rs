@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::recorder::request::Request;
-use crate::recorder::{Event, Phase, Release, judge, shown, timeline};
+use crate::recorder::{Event, Phase, Question, Release, judge, shown, timeline};
 
 /// A namespace whose changes are counted.
 #[derive(Default)]
@@ -59,8 +59,16 @@ impl Story {
 
     #[track_caller]
     fn faults(&self, steps: &Value, expected: &[&str]) {
-        let release = Release { id: None, image: "v2".to_owned(), steps: steps.as_array().expect("a list").clone(), has_neighbours: false };
-        let moments = timeline(&self.events, 0, None, &release.requests());
+        self.faults_with_lag(0, steps, expected);
+    }
+
+    /// The faults that a gateway shows, too, that follows so many milliseconds late; one event takes ten.
+    #[track_caller]
+    fn faults_with_lag(&self, lag: u64, steps: &Value, expected: &[&str]) {
+        let steps = steps.as_array().expect("a list").clone();
+        let release = Release { id: None, image: "v2".to_owned(), steps, lag, has_neighbours: false };
+        let special = release.requests().expect("a request for each match");
+        let moments = timeline(&self.events, &Question { special, lag, ..Question::default() });
         let faults = judge(&release, &moments);
         let is_as_expected = faults.len() == expected.len() && faults.iter().zip(expected).all(|(fault, part)| fault.contains(part));
         assert!(is_as_expected, "found {faults:#?}\nwanted {expected:#?}\nin\n{}", shown(&moments));
@@ -206,6 +214,61 @@ fn a_route_that_loses_a_request_is_found() {
 }
 
 #[test]
+fn a_rule_and_a_route_that_are_lost_are_found() {
+    let both = json!({"spec": {"http": [
+        {"match": [{"uri": {"prefix": "/cart"}}], "route": [{"destination": {"host": "shop"}}]},
+        {"match": [{"uri": {"exact": "/"}}], "route": [{"destination": {"host": "shop"}}]},
+    ]}});
+    let one = json!({"spec": {"http": [{"match": [{"uri": {"exact": "/"}}], "route": [{"destination": {"host": "shop"}}]}]}});
+    let mut story = Story::default();
+    story.pods("v1", 5).endpoints("shop", &[("v1", 5)]).write("VirtualService", "shop", both).phase(Phase::Rest);
+    story.write("VirtualService", "shop", one);
+    story.faults(&one_step(20), &["GET /cart: the entry does not take the request any more"]);
+    story.push("VirtualService", "shop", None);
+    story.faults(
+        &one_step(20),
+        &["GET /: the entry does not take the request any more", "GET /cart: the entry does not take the request any more"],
+    );
+}
+
+#[test]
+fn weights_of_nothing_and_no_backends_are_found() {
+    let mut story = started();
+    story.phase(Phase::Step(1)).endpoints("shop-canary", &[("v2", 1)]).split(0, 0);
+    story.faults(&one_step(20), &["step 1, VirtualService/shop GET /: nobody behind no backend 100.0 %"]);
+    let mut empty = started();
+    empty.write("VirtualService", "shop", json!({"spec": {"http": [{"route": []}]}}));
+    empty.faults(&one_step(20), &["nobody behind no backend 100.0 %"]);
+}
+
+#[test]
+fn a_share_that_is_lost_while_a_step_holds_is_found() {
+    let mut story = started();
+    story.phase(Phase::Step(1)).endpoints("shop-canary", &[("v2", 1)]).split(80, 20).split(100, 0).split(80, 20);
+    story.phase(Phase::Aborting).split(100, 0).phase(Phase::Aborted);
+    story.faults(&one_step(20), &["step 1, VirtualService/shop GET /: the new version falls to 0.0 %, below 20.0 %"]);
+}
+
+#[test]
+fn pods_that_go_before_a_late_gateway_knows_are_found() {
+    let mut story = started();
+    story.phase(Phase::Step(1)).endpoints("shop-canary", &[("v2", 1)]).split(80, 20);
+    for _ in 0..10 {
+        story.phase(Phase::Step(1));
+    }
+    story.phase(Phase::Aborting).split(100, 0).endpoints("shop-canary", &[]).phase(Phase::Aborted);
+    story.faults(&one_step(20), &[]);
+    story.faults_with_lag(50, &one_step(20), &["nobody behind shop-canary 20.0 %, by a gateway that follows 50 ms late"]);
+}
+
+#[test]
+#[should_panic(expected = "the recorder knows no request for")]
+fn a_match_that_no_request_is_known_for_is_no_silence() {
+    let steps = json!([{"matches": [{"headers": [{"name": "X-Beta", "type": "RegularExpression", "value": "(a|b)+"}]}]}]);
+    started().faults(&steps, &[]);
+}
+
+#[test]
 fn events_of_several_kinds_are_put_into_the_order_of_the_store() {
     let mut story = started();
     story
@@ -226,7 +289,7 @@ fn share_of(objects: &[(&str, &str, Value)], request: &Request, expected: f64) {
     for (kind, name, object) in objects {
         story.write(kind, name, object.clone());
     }
-    let moments = timeline(&story.events, 0, None, std::slice::from_ref(request));
+    let moments = timeline(&story.events, &Question { special: vec![request.clone()], ..Question::default() });
     let traffic = &moments.last().expect("at least one moment").traffic;
     let key = traffic.keys().find(|key| key.1 == *request).expect("the request was asked");
     let share = traffic[key].as_ref().expect("the request is taken").of("v2");

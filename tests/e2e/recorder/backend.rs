@@ -11,7 +11,7 @@ pub(crate) struct Backend {
     pub(crate) share: f64,
 }
 
-/// Turns weights into shares; what has no weight gets nothing.
+/// Turns weights into shares; what has no weight gets nothing. No backend is left where all weights are zero.
 pub(crate) fn shares(weighted: Vec<(String, Option<String>, f64)>) -> Vec<Backend> {
     let sum: f64 = weighted.iter().map(|(.., weight)| weight).sum();
     let share = |weight: f64| if sum > 0.0 { weight / sum } else { 0.0 };

@@ -1,10 +1,12 @@
 //! What must never be, told from a timeline.
 //!
-//! - While steps run, the new version never gets more than the step declares, and at a step's end exactly that.
+//! - While steps run, the new version never gets more than the step declares, and at a step's end exactly that. What it has
+//!   got of that share it keeps.
 //! - From the last step on it never gets less than before, and everything after success.
 //! - While a release is taken back it never gets more than before, and nothing after that. Only pods that are on their way
 //!   when the end is broken off may still arrive.
-//! - No traffic ever goes to a Service or subset without ready endpoints, and no entry loses a request that it took.
+//! - No traffic ever goes to a Service or subset without ready endpoints, also not by a gateway that follows late, and no
+//!   entry loses a request that it took.
 
 use serde_json::Value;
 
@@ -23,6 +25,8 @@ pub(crate) struct Release {
     pub(crate) image: String,
     /// Each step's `traffic`, as the plan has it: `weight` or `matches`, or null.
     pub(crate) steps: Vec<Value>,
+    /// How late a gateway may follow its objects, in milliseconds.
+    pub(crate) lag: u64,
     /// Whether other releases go through the same entries: only requests that a version of this one answers are judged.
     pub(crate) has_neighbours: bool,
 }
@@ -37,7 +41,9 @@ impl Release {
         let image = &spec["objects"][target.unwrap_or_default()]["spec"]["template"]["spec"]["containers"][0]["image"];
         let steps = spec["steps"].as_array().into_iter().flatten().map(|step| step["traffic"].clone());
         let id = spec["release"].as_str().map(str::to_owned);
-        Self { id, image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect(), has_neighbours: false }
+        // Half of what the plan waits: the recorder learns of a change a little later than the one who made it.
+        let lag = graces(spec).into_iter().min().unwrap_or(0) * 500;
+        Self { id, image: image.as_str().unwrap_or_default().to_owned(), steps: steps.collect(), lag, has_neighbours: false }
     }
 
     /// Whether a version of the released workload ever answers the request.
@@ -48,13 +54,14 @@ impl Release {
         !self.has_neighbours || shares.flat_map(|share| share.versions.keys()).any(|image| repository(image) == own)
     }
 
-    /// One request for each match of any step.
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    /// One request for each match of any step; an error for a match that no request is known for.
+    pub(crate) fn requests(&self) -> Result<Vec<Request>, String> {
         let matches = self.steps.iter().flat_map(|step| step["matches"].as_array().into_iter().flatten());
-        let mut requests: Vec<Request> = matches.filter_map(Request::matching).collect();
+        let requests = matches.map(|entry| Request::matching(entry).ok_or_else(|| format!("the recorder knows no request for {entry}")));
+        let mut requests = requests.collect::<Result<Vec<Request>, String>>()?;
         requests.sort();
         requests.dedup();
-        requests
+        Ok(requests)
     }
 
     /// The share of the new version that a step declares for a request; none where it leaves routing alone.
@@ -110,11 +117,11 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
     // The most, or the least, that the new version may get.
     let (mut ceiling, mut floor) = (0.0_f64, 0.0_f64);
     let mut is_settling = false;
+    // A gateway that follows late loses what was lost before it could know.
+    let mut lost_until = 0;
     for (index, moment) in moments.iter().enumerate() {
         let Some(Some(share)) = moment.traffic.get(key) else {
-            if moment.traffic.contains_key(key) {
-                say(moment, "lost", was_taken.then(|| "the entry does not take the request any more".to_owned()));
-            }
+            say(moment, "lost", was_taken.then(|| "the entry does not take the request any more".to_owned()));
             continue;
         };
         was_taken = true;
@@ -124,11 +131,21 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
             is_settling = phase == Phase::Finishing && moment.phase == Phase::Aborting;
             phase = moment.phase;
             ceiling = former;
-            floor = if phase == Phase::Finishing { former } else { 0.0 };
+            floor = match phase {
+                Phase::Finishing => former,
+                Phase::Step(step) => release.declared(step, &key.1).map_or(0.0, |declared| declared.min(former)),
+                Phase::Rest | Phase::Succeeded | Phase::Aborting | Phase::Aborted => 0.0,
+            };
         }
         is_settling &= new >= former - NOISE;
         was_alive |= share.lost() < NOISE;
         say(moment, "dead", (was_alive && share.lost() > NOISE).then(|| format!("{share}")));
+        if share.lost() > NOISE {
+            lost_until = moment.millis + release.lag;
+        }
+        let late = moment.traffic_late.get(key).and_then(Option::as_ref).filter(|late| late.lost() > NOISE);
+        let late = late.filter(|_| was_alive && moment.millis > lost_until);
+        say(moment, "late", late.map(|late| format!("{late}, by a gateway that follows {} ms late", release.lag)));
         let (highest, lowest) = match phase {
             Phase::Rest | Phase::Aborted => (Some(0.0), 0.0),
             Phase::Succeeded => (None, 1.0),
@@ -137,7 +154,7 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
             Phase::Aborting => (Some(ceiling), 0.0),
             Phase::Step(step) => match release.declared(step, &key.1) {
                 // On the way down to a smaller share, what is there already may stay until the route is written.
-                Some(declared) => (Some(ceiling.max(declared)), 0.0),
+                Some(declared) => (Some(ceiling.max(declared)), floor.min(declared)),
                 None => (None, 0.0),
             },
         };
@@ -147,10 +164,15 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
             "much",
             exceeded.map(|most| format!("the new version gets {:.1} %, which is more than {:.1} %", new * 100.0, most * 100.0)),
         );
-        let is_less = new < lowest - NOISE;
+        // What goes to nobody is a fault of its own.
+        let is_less = new + share.lost() < lowest - NOISE;
         say(moment, "less", is_less.then(|| format!("the new version falls to {:.1} %, below {:.1} %", new * 100.0, lowest * 100.0)));
         ceiling = if is_settling { new } else { ceiling.min(new) };
-        floor = floor.max(new);
+        // Within a step only what it declares counts: on the way there shares may change as pods come and go.
+        floor = match phase {
+            Phase::Step(step) => release.declared(step, &key.1).filter(|declared| new >= declared - NOISE).unwrap_or(floor),
+            Phase::Rest | Phase::Finishing | Phase::Succeeded | Phase::Aborting | Phase::Aborted => floor.max(new),
+        };
         former = new;
         // The end of a step that was not given up.
         if let (Phase::Step(step), Some(next)) = (phase, moments.get(index + 1))
@@ -162,4 +184,16 @@ fn faults(release: &Release, moments: &[Moment], key: &(String, Request)) -> Vec
         }
     }
     faults
+}
+
+/// Every grace that the plan waits, in seconds.
+fn graces(value: &Value) -> Vec<u64> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.get("grace").and_then(Value::as_u64);
+            own.into_iter().chain(fields.iter().filter(|(key, _)| *key != "objects").flat_map(|(_, value)| graces(value))).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(graces).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
 }

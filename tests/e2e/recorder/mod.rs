@@ -5,9 +5,11 @@
 //! purpose apart from the scripts that write them.
 
 mod backend;
+mod entries;
 mod http_route;
 mod ingress;
 mod judge;
+mod late;
 pub(crate) mod request;
 mod service;
 mod timeline;
@@ -16,5 +18,5 @@ pub(crate) mod view;
 mod virtual_service;
 
 pub(crate) use judge::{Release, judge};
-pub(crate) use timeline::{MARK, Moment, Phase, shown, timeline};
+pub(crate) use timeline::{MARK, Moment, Phase, Question, shown, timeline};
 pub(crate) use view::Event;

@@ -22,7 +22,7 @@ impl Request {
         Self { path: path.to_owned(), headers: BTreeMap::new(), query: BTreeMap::new() }
     }
 
-    /// A request that satisfies one entry of a plan's `matches`; none when that cannot be told, as for most patterns.
+    /// A request that satisfies one entry of a plan's `matches`; none for a pattern that is more than words with `.*` around.
     ///
     /// The header `canary-by-cookie` means the cookie of that name.
     pub(crate) fn matching(entry: &Value) -> Option<Self> {
@@ -69,23 +69,28 @@ impl fmt::Display for Request {
 fn condition(value: &Value) -> Option<(String, String)> {
     let name = value["name"].as_str()?.to_owned();
     let wanted = value["value"].as_str()?;
-    let is_plain = wanted.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
-    match value["type"].as_str().unwrap_or("Exact") {
-        "Exact" => Some((name, wanted.to_owned())),
-        _ if is_plain => Some((name, wanted.to_owned())),
-        _ => None,
+    if value["type"].as_str().unwrap_or("Exact") == "Exact" {
+        return Some((name, wanted.to_owned()));
     }
+    let word = word_of(wanted).2;
+    word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)).then(|| (name, word.to_owned()))
 }
 
 /// Whether a pattern takes the whole value. Patterns of tests are words with `.*` at either end, and no more.
 pub(crate) fn fits(pattern: &str, value: &str) -> bool {
-    let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
-    let (start, rest) = pattern.strip_prefix(".*").map_or((false, pattern), |rest| (true, rest));
-    let (end, word) = rest.strip_suffix(".*").map_or((false, rest), |word| (true, word));
+    let (start, end, word) = word_of(pattern);
     match (start, end) {
         (false, false) => value == word,
         (true, false) => value.ends_with(word),
         (false, true) => value.starts_with(word),
         (true, true) => value.contains(word),
     }
+}
+
+/// Whether anything may stand before and after the word of a pattern, and the word.
+fn word_of(pattern: &str) -> (bool, bool, &str) {
+    let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
+    let (start, rest) = pattern.strip_prefix(".*").map_or((false, pattern), |rest| (true, rest));
+    let (end, word) = rest.strip_suffix(".*").map_or((false, rest), |word| (true, word));
+    (start, end, word)
 }

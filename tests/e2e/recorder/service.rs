@@ -29,11 +29,14 @@ impl Share {
     }
 }
 
-/// Adds up what the backends' pods are.
-pub(crate) fn answered(view: &View, backends: &[Backend]) -> Share {
+/// Adds up what the backends' pods are. Definitions are looked up in `routes`, endpoints and pods in `view`.
+pub(crate) fn answered(routes: &View, view: &View, backends: &[Backend]) -> Share {
     let mut share = Share::default();
+    if backends.is_empty() {
+        share.dead.insert("no backend".to_owned(), 1.0);
+    }
     for backend in backends {
-        let images = images(view, backend);
+        let images = images(routes, view, backend);
         if images.is_empty() {
             let shown =
                 backend.subset.as_ref().map_or_else(|| backend.service.clone(), |subset| format!("{} subset {subset}", backend.service));
@@ -48,10 +51,10 @@ pub(crate) fn answered(view: &View, backends: &[Backend]) -> Share {
 }
 
 /// The image of each ready endpoint.
-fn images(view: &View, backend: &Backend) -> Vec<String> {
+fn images(routes: &View, view: &View, backend: &Backend) -> Vec<String> {
     let labels = match &backend.subset {
         None => Some(BTreeMap::new()),
-        Some(subset) => subset_labels(view, &backend.service, subset),
+        Some(subset) => subset_labels(routes, &backend.service, subset),
     };
     // A subset that no rule defines has no pods.
     let Some(labels) = labels else { return Vec::new() };
@@ -68,8 +71,8 @@ fn image_of(pod: &Value) -> String {
     pod["spec"]["containers"][0]["image"].as_str().unwrap_or("?").to_owned()
 }
 
-fn subset_labels(view: &View, service: &str, subset: &str) -> Option<BTreeMap<String, String>> {
-    let rules = view.all("DestinationRule").map(|(_, rule)| rule);
+fn subset_labels(routes: &View, service: &str, subset: &str) -> Option<BTreeMap<String, String>> {
+    let rules = routes.all("DestinationRule").map(|(_, rule)| rule);
     let mut rules = rules.filter(|rule| rule["spec"]["host"].as_str().is_some_and(|host| service_of(host) == service));
     let entry = rules.find_map(|rule| rule["spec"]["subsets"].as_array()?.iter().find(|entry| entry["name"] == subset))?;
     let labels = entry["labels"].as_object().into_iter().flatten();

@@ -1,15 +1,14 @@
 //! From events to moments: who got the traffic of each entry, whenever that or the phase of the release changed.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-use super::backend::Backend;
+use super::entries::{self, Traffic};
+use super::late::Late;
 use super::request::Request;
-use super::service::{Share, answered};
+use super::service::Share;
 use super::view::{Event, View};
-use super::{http_route, ingress, traffic_split, virtual_service};
 
 /// The ConfigMap by which a test that plays a release by hand says how far it is: `data.phase`.
 pub(crate) const MARK: &str = "recorder-mark";
@@ -42,30 +41,49 @@ pub(crate) struct Moment {
     pub(crate) cause: String,
     /// How far the release is.
     pub(crate) phase: Phase,
-    /// By entry (`VirtualService/shop`) and request. None: the entry does not take the request.
-    pub(crate) traffic: BTreeMap<(String, Request), Option<Share>>,
+    /// By a gateway that knows its objects at once.
+    pub(crate) traffic: Traffic,
+    /// By a gateway that still goes by the routes and definitions of a while ago.
+    pub(crate) traffic_late: Traffic,
 }
 
-/// Returns the moments at which something changed, from revision `start` on, for plain requests and those of `special`.
-///
-/// `release` is the plan's own name for the release that is recorded, where there is one.
-pub(crate) fn timeline(events: &[Event], start: u64, release: Option<&str>, special: &[Request]) -> Vec<Moment> {
+/// What is recorded of which release.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Question {
+    /// The first revision at which everything was known.
+    pub(crate) start: u64,
+    /// The plan's own name for the release, where there is one.
+    pub(crate) release: Option<String>,
+    /// Requests that steps match.
+    pub(crate) special: Vec<Request>,
+    /// How late a slow gateway follows its objects, in milliseconds.
+    pub(crate) lag: u64,
+}
+
+/// Returns the moments at which something changed, for plain requests and the special ones.
+pub(crate) fn timeline(events: &[Event], question: &Question) -> Vec<Moment> {
     let mut events: Vec<&Event> = events.iter().collect();
     events.sort_by_key(|event| event.revision);
+    let requests = entries::requests(&events, &question.special);
     let mut view = View::default();
+    let mut late = Late::of(question.lag);
     let mut moments: Vec<Moment> = Vec::new();
     let mut events = events.into_iter().peekable();
     while let Some(event) = events.next() {
         view.take(event);
+        late.take(event, event.revision < question.start);
         // Objects deleted together may share a revision; a moment is what is true after all of it.
-        if event.revision < start || events.peek().is_some_and(|next| next.revision == event.revision) {
+        if event.revision < question.start || events.peek().is_some_and(|next| next.revision == event.revision) {
             continue;
         }
         let former = moments.last().map_or(Phase::Rest, |moment| moment.phase);
-        let (phase, traffic) = (phase_of(&view, release).unwrap_or(former), traffic(&view, special));
-        if moments.last().is_none_or(|last| last.phase != phase || last.traffic != traffic) {
+        let phase = phase_of(&view, question.release.as_deref()).unwrap_or(former);
+        let traffic = entries::traffic(&view, &view, &requests);
+        let traffic_late = entries::traffic(late.view(), &view, &requests);
+        let is_new = moments.last().is_none_or(|last| last.phase != phase || last.traffic != traffic || last.traffic_late != traffic_late);
+        if is_new {
             let cause = format!("{}/{}", event.kind, event.name);
-            moments.push(Moment { millis: event.millis, revision: event.revision, cause, phase, traffic });
+            moments.push(Moment { millis: event.millis, revision: event.revision, cause, phase, traffic, traffic_late });
         }
     }
     moments
@@ -132,34 +150,6 @@ impl fmt::Display for Share {
         let dead = self.dead.iter().map(|(service, share)| format!("nobody behind {service} {:.1} %", share * 100.0));
         formatter.write_str(&versions.chain(dead).collect::<Vec<_>>().join(", "))
     }
-}
-
-/// Every entry with every request.
-fn traffic(view: &View, special: &[Request]) -> BTreeMap<(String, Request), Option<Share>> {
-    let mut traffic = BTreeMap::new();
-    let mut add = |entry: String, mut paths: Vec<String>, route: &dyn Fn(&Request) -> Option<Vec<Backend>>| {
-        paths.push("/".to_owned());
-        paths.sort();
-        paths.dedup();
-        let plain = paths.iter().map(|path| Request::plain(path));
-        for request in plain.chain(special.iter().cloned()) {
-            let share = route(&request).map(|backends| answered(view, &backends));
-            traffic.insert((entry.clone(), request), share);
-        }
-    };
-    for (name, object) in view.all("VirtualService") {
-        add(format!("VirtualService/{name}"), virtual_service::paths(object), &|request| virtual_service::route(object, request));
-    }
-    for (name, object) in view.all("HTTPRoute") {
-        add(format!("HTTPRoute/{name}"), http_route::paths(object), &|request| http_route::route(object, request));
-    }
-    for (name, object) in view.all("Ingress").filter(|(_, object)| !ingress::is_canary(object)) {
-        add(format!("Ingress/{name}"), ingress::paths(object), &|request| ingress::route(view, name, request));
-    }
-    for (name, object) in view.all("TrafficSplit") {
-        add(format!("TrafficSplit/{name}"), Vec::new(), &|_| traffic_split::route(object));
-    }
-    traffic
 }
 
 /// What the test says, else what the plan's status says; none when there is no plan, any more.

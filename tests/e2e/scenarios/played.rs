@@ -1,11 +1,9 @@
 //! Plans played stage by stage without the agent: the plans are right, and the recorder sees what is wrong.
 
-use std::thread;
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::{Scenario, by_hand};
+use crate::cluster::Patch;
 use crate::player::Player;
 use crate::recorder::{Phase, Release};
 use crate::world::{PATIENCE, World};
@@ -20,6 +18,10 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     by_hand("recorder-is-red-for-the-order-of-openkruise", order_of_openkruise),
     by_hand("recorder-is-red-for-a-service-removed-first", service_removed_first),
     by_hand("recorder-is-red-for-a-step-not-taken", step_not_taken),
+    by_hand("recorder-is-red-for-a-route-that-goes", route_goes),
+    by_hand("recorder-is-red-for-weights-of-nothing", weights_of_nothing),
+    by_hand("recorder-is-red-for-a-dip-within-a-step", dip_within_a_step),
+    by_hand("recorder-is-red-without-grace", without_grace),
 ];
 
 fn succeeds(world: &mut World<'_>, example: &str) -> Result<(), String> {
@@ -49,9 +51,8 @@ fn order_of_openkruise(world: &mut World<'_>) -> Result<(), String> {
     world.mark(Phase::Finishing)?;
     player.stages(&json!([{"write": ["Service/shop@1"]}]))?;
     world.wait("all pods behind the stable Service", PATIENCE, || Ok((world.endpoints("shop")? == 10).then_some(())))?;
-    player.stages(&json!([{"write": ["HTTPRoute/shop@1"]}]))?;
-    thread::sleep(Duration::from_secs(1));
     player.stages(&json!([
+        {"write": ["HTTPRoute/shop@1"], "await": [{"grace": 3}]},
         {"write": ["Deployment/shop@2"], "await": [{"available": {"workload": "Deployment/shop"}}]},
         {"remove": ["Service/shop-canary", "Deployment/shop-canary"], "await": [{"gone": {"object": "Deployment/shop-canary"}}]},
     ]))?;
@@ -92,6 +93,62 @@ fn step_not_taken(world: &mut World<'_>) -> Result<(), String> {
     player.stages(&plan["spec"]["finish"])?;
     world.mark(Phase::Succeeded)?;
     expect(world, &release, &["TrafficSplit/api GET /: the step ends with 1.0 % for the new version, not 50.0 %"])
+}
+
+/// A rule of the user's is lost, then the whole route.
+fn route_goes(world: &mut World<'_>) -> Result<(), String> {
+    let (plan, release) = prepared(world, "two-gateways")?;
+    let player = Player::new(world, &plan)?;
+    world.mark(Phase::Rest)?;
+    player.step(1)?;
+    world.cluster.delete(world.at("HTTPRoute", "cart"), "Background")?;
+    world.wait("the route to go", PATIENCE, || Ok(world.get("HTTPRoute", "cart")?.is_none().then_some(())))?;
+    expect(world, &release, &["HTTPRoute/cart GET /: the entry does not take the request any more"])
+}
+
+/// A route is written whose weights are all zero.
+fn weights_of_nothing(world: &mut World<'_>) -> Result<(), String> {
+    let (plan, release) = prepared(world, "own-script")?;
+    let player = Player::new(world, &plan)?;
+    world.mark(Phase::Rest)?;
+    player.step(1)?;
+    let backends = world.get("TrafficSplit", "api")?.and_then(|split| split["spec"]["backends"].as_object().cloned());
+    let nothing: serde_json::Map<_, _> = backends.into_iter().flatten().map(|(name, _)| (name, json!(0))).collect();
+    world.cluster.patch(world.at("TrafficSplit", "api"), Patch::Merge, &json!({"spec": {"backends": nothing}}))?;
+    expect(world, &release, &["TrafficSplit/api GET /: nobody behind no backend 100.0 %"])
+}
+
+/// The route goes back to what it was while the step holds, and comes again.
+fn dip_within_a_step(world: &mut World<'_>) -> Result<(), String> {
+    let (plan, release) = prepared(world, "own-script")?;
+    let player = Player::new(world, &plan)?;
+    world.mark(Phase::Rest)?;
+    player.step(1)?;
+    player.step(2)?;
+    player.stages(&json!([{"write": ["TrafficSplit/api@1"]}]))?;
+    player.stages(&plan["spec"]["steps"][1]["stages"])?;
+    expect(world, &release, &["TrafficSplit/api GET /: the new version falls to 0.0 %, below 50.0 %"])
+}
+
+/// The way back does not wait for gateways, which follow the route a moment later.
+fn without_grace(world: &mut World<'_>) -> Result<(), String> {
+    let (plan, release) = prepared(world, "own-script")?;
+    let player = Player::new(world, &plan)?;
+    world.mark(Phase::Rest)?;
+    player.step(1)?;
+    player.step(2)?;
+    let mut abort = plan["spec"]["abort"].clone();
+    for stage in abort.as_array_mut().into_iter().flatten() {
+        if let Some(awaits) = stage["await"].as_array_mut() {
+            awaits.retain(|wait| wait.get("grace").is_none());
+        }
+    }
+    world.mark(Phase::Aborting)?;
+    player.stages(&abort)?;
+    world.mark(Phase::Aborted)?;
+    let faults = world.faults(&release)?;
+    let is_late = |fault: &String| fault.contains("nobody behind api-canary 50.0 %, by a gateway that follows 1500 ms late");
+    if faults.iter().any(is_late) { Ok(()) } else { Err(format!("the recorder found only\n  {}", faults.join("\n  "))) }
 }
 
 /// The old version runs, the plan is rendered, the recorder runs.
