@@ -8,7 +8,7 @@ use std::io::BufReader;
 
 use libyaml_safer::{Encoding, Error, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 
-use super::{DEPTH_LIMIT, RawDocument, ReadError, guard, lines};
+use super::{DEPTH_LIMIT, RawDocument, ReadError, VALUES_LIMIT, guard, lines};
 use crate::model::Position;
 
 /// The nodes of one document, parents before children; none for an empty text.
@@ -121,6 +121,9 @@ pub(super) fn parsed(raw: &RawDocument<'_>) -> Result<Nodes, ReadError> {
             }
         };
         let node = nodes.len();
+        if node >= VALUES_LIMIT {
+            return Err(ReadError::new(position, format!("more than {VALUES_LIMIT} keys and values in one document")));
+        }
         let is_inside_anchor = open.last().and_then(|parent| nodes.get(*parent)).is_some_and(|parent| parent.is_anchored);
         nodes.push(Node { position, kind, end: node + 1, is_flow, is_anchored: anchor.is_some() || is_inside_anchor });
         if is_collection {

@@ -53,7 +53,7 @@ struct Builder {
 impl Builder {
     fn value(&mut self, index: usize) -> Result<Value, ReadError> {
         let position = self.node(index).position;
-        self.effort.spend(self.aliases > 0, position)?;
+        self.spend(index, position)?;
         match &self.node(index).kind {
             Kind::Scalar { .. } => self.scalar(index),
             Kind::Alias { target, .. } => {
@@ -170,7 +170,7 @@ impl Builder {
             sources.push(index);
         }
         for source in sources.into_iter().rev() {
-            self.effort.spend(self.aliases > 0, position)?;
+            self.effort.spend(self.aliases > 0, 0, position)?;
             let target = match self.node(source).kind {
                 Kind::Alias { target, .. } => target,
                 Kind::Scalar { .. } | Kind::Sequence | Kind::Mapping => source,
@@ -205,9 +205,12 @@ impl Builder {
 
     fn key(&mut self, index: usize) -> Result<String, ReadError> {
         let position = self.node(index).position;
-        self.effort.spend(self.aliases > 0, position)?;
+        self.spend(index, position)?;
         let target = match self.node(index).kind {
-            Kind::Alias { target, .. } => target,
+            Kind::Alias { target, .. } => {
+                self.within_alias(|builder| builder.spend(target, position))?;
+                target
+            }
             Kind::Scalar { .. } | Kind::Sequence | Kind::Mapping => index,
         };
         let Kind::Scalar { text, tag, is_plain } = &self.node(target).kind else {
@@ -235,6 +238,15 @@ impl Builder {
             self.pointer.truncate(length);
         }
         Ok(key)
+    }
+
+    /// Counts a node, and what its text takes.
+    fn spend(&mut self, index: usize, position: Position) -> Result<(), ReadError> {
+        let length = match &self.node(index).kind {
+            Kind::Scalar { text, .. } => text.len(),
+            Kind::Sequence | Kind::Mapping | Kind::Alias { .. } => 0,
+        };
+        self.effort.spend(self.aliases > 0, length, position)
     }
 
     fn within_alias<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T, ReadError>) -> Result<T, ReadError> {
@@ -284,15 +296,27 @@ fn push_segment(pointer: &mut String, key: &str) {
 struct Effort {
     all: u64,
     aliased: u64,
+    /// The bytes of the texts that came through aliases.
+    copied: usize,
 }
+
+/// No API server takes an object that is as large.
+const COPIES_LIMIT: usize = 4 << 20;
 
 impl Effort {
     /// Counts one step, by the same measure as kubectl: nearly all of a small document may be aliases, a tenth of a large one.
-    fn spend(&mut self, is_aliased: bool, position: Position) -> Result<(), ReadError> {
+    /// kubectl shares the texts; here each alias has a copy, so these have a limit of their own.
+    fn spend(&mut self, is_aliased: bool, length: usize, position: Position) -> Result<(), ReadError> {
         const SMALL: u64 = 400_000;
         const LARGE: u64 = 4_000_000;
         self.all += 1;
-        self.aliased += u64::from(is_aliased);
+        if is_aliased {
+            self.aliased += 1;
+            self.copied += length;
+            if self.copied > COPIES_LIMIT {
+                return Err(ReadError::new(position, format!("more than {COPIES_LIMIT} bytes of text through aliases")));
+            }
+        }
         if self.aliased <= 100 || self.all <= 1000 {
             return Ok(());
         }

@@ -2,8 +2,8 @@
 //!
 //! Ten times as fast as the event parser, and never of another opinion: whatever is not plain to see is left to it.
 
-use super::RawDocument;
 use super::compose::{Kind, Node, Nodes, shifted};
+use super::{RawDocument, VALUES_LIMIT};
 use crate::model::Position;
 
 /// More levels than anybody writes by hand.
@@ -18,7 +18,8 @@ pub(super) fn read(raw: &RawDocument<'_>) -> Option<Nodes> {
     if raw.is_json || !raw.text.as_bytes().iter().all(is_plain) {
         return None;
     }
-    let mut reader = Reader { raw, line: 0, nodes: Vec::with_capacity(raw.text.len() / 12), open: Vec::new(), awaited: None };
+    let mut reader =
+        Reader { raw, line: 0, nodes: Vec::with_capacity((raw.text.len() / 12).min(VALUES_LIMIT)), open: Vec::new(), awaited: None };
     for (number, line) in raw.text.split('\n').enumerate() {
         let content = line.trim_start_matches(' ');
         if content.is_empty() || content.starts_with('#') {
@@ -26,6 +27,10 @@ pub(super) fn read(raw: &RawDocument<'_>) -> Option<Nodes> {
         }
         reader.line = number;
         reader.entry(line.len() - content.len(), content)?;
+        // What is wrong with that many is for the parser to say.
+        if reader.nodes.len() > VALUES_LIMIT {
+            return None;
+        }
     }
     while !reader.open.is_empty() {
         reader.close();

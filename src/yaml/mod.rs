@@ -83,6 +83,10 @@ impl ReadError {
 /// How deep values may be nested, aliases followed.
 pub const DEPTH_LIMIT: usize = 512;
 
+/// How many keys and values a document may have. The largest objects that an API server takes have fewer, and each takes some
+/// two hundred bytes while it is read, whatever its text takes.
+pub const VALUES_LIMIT: usize = 200_000;
+
 /// Returns what a document says, or none for an empty one: blank, comments only, or `null`.
 pub fn read(raw: &RawDocument<'_>) -> Result<Option<Document>, ReadError> {
     if raw.text.starts_with(stream::SEPARATOR) {

@@ -89,7 +89,7 @@ fn nesting_is_bounded_also_through_aliases() {
     error(&format!("{}!a,", "[".repeat(100_000)), "1:513: more than 512 levels of nesting");
     error(&"- ".repeat(100_000), "1:1025: more than 512 levels of nesting");
     let chain = |index: u32| format!("a{}: &a{} {}*a{index}{}\n", index + 1, index + 1, "[".repeat(300), "]".repeat(300));
-    let text = format!("a0: &a0 1\n{}", (0..2000).map(chain).collect::<Vec<_>>().concat());
+    let text = format!("a0: &a0 1\n{}", (0..200).map(chain).collect::<Vec<_>>().concat());
     assert!(read_value(&text).unwrap_err().message.contains("levels of nesting"));
 }
 
@@ -100,6 +100,29 @@ fn a_small_text_does_not_become_a_large_value() {
     assert!(read_value(&text).unwrap_err().message.contains("aliases"));
     assert!(read_value("a: &a [*a]\n").unwrap_err().message.contains("contains itself"));
     assert!(read_value("a: &a {<<: *a}\n").unwrap_err().message.contains("contains itself"));
+}
+
+#[test]
+fn a_long_text_is_not_copied_by_many_aliases() {
+    let long = "x".repeat(50_000);
+    let read = |text: &str| read_value(text).map(drop).map_err(|error| error.message);
+    let refused = Err("more than 4194304 bytes of text through aliases".to_owned());
+    assert_eq!(read(&format!("a: &a {long}\nb:\n{}", "- *a\n".repeat(5000))), refused);
+    assert_eq!(read(&format!("a: &a {{? {long} : 1}}\nb:\n{}", "- *a\n".repeat(5000))), refused);
+    assert_eq!(read(&format!("a: &a {{? {long} : 1}}\nb:\n{}", "- <<: *a\n".repeat(5000))), refused);
+    assert_eq!(read(&format!("a: &a {long}\nb:\n{}", "- *a: 1\n".repeat(5000))), refused);
+    assert_eq!(read(&format!("a: &a {long}\nb:\n{}", "- *a\n".repeat(20))), Ok(()));
+}
+
+#[test]
+fn a_document_has_as_many_values_as_an_object_can_have() {
+    for text in
+        ["- a\n".repeat(250_000), format!("[{}0]", "0,".repeat(250_000)), format!("{{\"a\": \"\\/\", \"b\": [{}0]}}", "0,".repeat(250_000))]
+    {
+        let error = read_value(&text).unwrap_err();
+        assert!(error.message.contains("more than 200000 keys and values") || error.message.contains("escape"), "{error}");
+    }
+    assert!(read_value(&"- a\n".repeat(150_000)).is_ok());
 }
 
 #[test]
