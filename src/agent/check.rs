@@ -9,6 +9,7 @@ use super::claims::{Claims, PlanKey};
 use super::objects::{Objects, Unresolved};
 use super::other_controller;
 use super::revisions;
+use super::rolled_out;
 use super::settled;
 use super::trouble::Trouble;
 use super::write::Writes;
@@ -65,16 +66,32 @@ impl Check<'_> {
         if let Err(holder) = self.claims.claim(self.key, self.objects) {
             return Ok(Err(claimed(holder)));
         }
+        let found = self.look_at_objects(purpose).await?;
+        if found.is_err() {
+            self.give_up();
+        }
+        Ok(found)
+    }
+
+    /// Looks at the objects: whether they are what the plan begins with, and what is bound before the first write.
+    async fn look_at_objects(&self, purpose: Purpose) -> Result<Result<Bindings, Hold>, Trouble> {
         let is_compared = matches!(purpose, Purpose::Release | Purpose::Create);
         if is_compared && let Some(hold) = self.start(purpose).await? {
-            self.give_up();
             return Ok(Err(hold));
         }
-        let bindings = self.bindings(purpose).await?;
-        if bindings.is_err() {
-            self.give_up();
-        }
-        Ok(bindings)
+        self.bindings(purpose).await
+    }
+
+    /// The same once more just before the release is captured: the checks may be long ago.
+    pub(super) async fn again(&self) -> Result<Option<Hold>, Trouble> {
+        Ok(match self.look_at_objects(Purpose::Release).await? {
+            Err(hold) => Some(hold),
+            Ok(found) if found.stable_revision != self.status.bindings.stable_revision => {
+                let message = "the pods of the workload are of another revision than a moment ago; checked again".to_owned();
+                Some(hold(HoldCause::NotRolledOut, message))
+            }
+            Ok(_) => None,
+        })
     }
 
     /// Gives up what was claimed, unless a release runs, whose objects are among it.
@@ -85,7 +102,7 @@ impl Check<'_> {
     }
 
     /// Live equals the baseline, or what the last release left, at every path; what is no workload may be the target already.
-    pub(super) async fn start(&self, purpose: Purpose) -> Result<Option<Hold>, Trouble> {
+    async fn start(&self, purpose: Purpose) -> Result<Option<Hold>, Trouble> {
         let mut wrong = Vec::new();
         for target in self.objects.iter() {
             let live = target.live(self.api).await?;
@@ -196,29 +213,33 @@ impl Check<'_> {
         let Some(live) = target.live(self.api).await? else { return Ok(Ok(bindings)) };
         let replicas = live.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1);
         bindings.replicas = Some(u32::try_from(replicas).unwrap_or(u32::MAX));
-        let is_wanted = self.plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision);
-        let is_early = match purpose {
+        let is_bound = self.plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision);
+        let begins = match purpose {
             Purpose::Release => true,
             // A plan that was rendered again may be the first that wants it.
-            Purpose::Refresh => self.status.bindings.stable_revision.is_none(),
+            Purpose::Refresh => is_bound && self.status.bindings.stable_revision.is_none(),
             Purpose::Create | Purpose::Settle => false,
         };
-        if is_wanted && is_early {
-            if purpose == Purpose::Refresh && self.plan.spec.style != Style::Canary {
-                let message = format!(
-                    "{}: which revision its old pods have was to be read before the first write, and the release began without it; abort \
-                     it, then retry: rollout abort {} -n {}",
-                    target.key, self.plan.name, self.plan.namespace
-                );
-                return Ok(Err(hold(HoldCause::Differs, message)));
-            }
-            let found = revisions::current(self.api, &self.key.namespace, &live).await?;
-            let Some(found) = found else {
-                let message = format!("{}: its controller has not said yet which revision its pods have", target.key);
-                return Ok(Err(hold(HoldCause::Differs, message)));
-            };
-            bindings.stable_revision = Some(found.hash);
+        if !begins {
+            return Ok(Ok(bindings));
         }
+        if purpose == Purpose::Refresh && self.plan.spec.style != Style::Canary {
+            let message = format!(
+                "{}: which revision its old pods have was to be read before the first write, and the release began without it; abort \
+                 it, then retry: rollout abort {} -n {}",
+                target.key, self.plan.name, self.plan.namespace
+            );
+            return Ok(Err(hold(HoldCause::Differs, message)));
+        }
+        let found = if is_bound { revisions::current(self.api, &self.key.namespace, &live).await? } else { None };
+        if let Some(hold) = rolled_out::missing(self.plan, &target.key, &live, found.as_ref()) {
+            return Ok(Err(hold));
+        }
+        if is_bound && found.is_none() {
+            let message = format!("{}: its controller has not said yet which revision its pods have", target.key);
+            return Ok(Err(hold(HoldCause::NotRolledOut, message)));
+        }
+        bindings.stable_revision = found.map(|found| found.hash);
         Ok(Ok(bindings))
     }
 }

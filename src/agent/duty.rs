@@ -94,7 +94,7 @@ impl Attendance {
         let purpose = self.status.cursor.as_ref().map(|cursor| cursor.purpose);
         if purpose == Some(Purpose::Release)
             && !again
-            && let Some(hold) = self.look_before(&own, &objects, async |check| check.start(Purpose::Release).await).await?
+            && let Some(hold) = self.look_before(&own, &objects, async |check| check.again().await).await?
         {
             // The checks may be long ago: what somebody has changed since is not what this release begins with.
             self.shared.claims.release(&self.key);

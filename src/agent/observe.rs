@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::answer::cut;
 use super::api::Api;
+use super::availability::{Availability, complaint, is_observed};
 use super::objects::Objects;
 use super::revisions;
 use super::trouble::Trouble;
@@ -71,7 +72,7 @@ impl Sight<'_> {
             },
         };
         let ready = ready.map_or(0, |found| found.ready);
-        Ok((ready < wanted).then(|| format!("{key}: {ready} of {wanted} new pods are ready{}", why(&live))))
+        Ok((ready < wanted).then(|| format!("{key}: {ready} of {wanted} new pods are ready{}", complaint(&live))))
     }
 
     async fn available(&self, key: &ObjectKey) -> Result<Option<String>, Trouble> {
@@ -81,23 +82,15 @@ impl Sight<'_> {
         if self.restores && is_terminating(&live) {
             return Ok(None);
         }
-        if !is_observed(&live) {
+        let found = Availability::of(&live);
+        if !found.is_observed {
             return Ok(Some(format!("{key}: its controller has not seen the change yet")));
         }
-        let status = |field: &str| number(&live, &format!("/status/{field}")).unwrap_or_default();
-        let is_daemon = live.pointer("/status/desiredNumberScheduled").is_some();
-        let (wanted, all, updated, available) = if is_daemon {
-            let desired = status("desiredNumberScheduled");
-            (desired, desired, status("updatedNumberScheduled"), status("numberAvailable"))
-        } else {
-            (number(&live, "/spec/replicas").unwrap_or(1), status("replicas"), status("updatedReplicas"), status("availableReplicas"))
-        };
-        if updated == wanted && all == wanted && available == wanted {
+        if found.is_complete() {
             return self.former_endpoints(key, &live).await;
         }
-        let old = all.saturating_sub(updated);
-        let rest = if old > 0 { format!(", {old} old ones are left") } else { String::new() };
-        Ok(Some(format!("{key}: {} of {wanted} pods are new and available{rest}{}", updated.min(available), why(&live))))
+        let rest = if found.old() > 0 { format!(", {} old ones are left", found.old()) } else { String::new() };
+        Ok(Some(format!("{key}: {} of {} pods are new and available{rest}{}", found.ready(), found.wanted, complaint(&live))))
     }
 
     async fn endpoints(&self, service: &str, at_least: Replicas, of: Option<&ObjectKey>) -> Result<Option<String>, Trouble> {
@@ -123,12 +116,13 @@ impl Sight<'_> {
         if services.is_empty() {
             return Ok(None);
         }
-        let former = revisions::former_pods(self.api, &self.plan.namespace, live).await?;
+        let former = revisions::former(self.api, &self.plan.namespace, live).await?;
         if former.is_empty() {
             return Ok(None);
         }
         for service in services {
-            let left = endpoints_of_former(&self.slices(service).await?, &former);
+            let slices = self.slices(service).await?;
+            let left = former.count(self.api, &ready_pods(&slices)).await?;
             if left > 0 {
                 return Ok(Some(format!("Service/{service}: {left} old pods of {key} still get requests")));
             }
@@ -178,50 +172,33 @@ impl Sight<'_> {
     }
 }
 
-/// Whether the object's controller has seen its newest spec.
-fn is_observed(live: &Value) -> bool {
-    number(live, "/status/observedGeneration").unwrap_or_default() >= number(live, "/metadata/generation").unwrap_or_default()
-}
-
-/// What the workload's controller complains about.
-fn why(live: &Value) -> String {
-    let conditions = live.pointer("/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let text = |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let complaint = conditions.iter().find(|condition| match text(condition, "type").as_str() {
-        "ReplicaFailure" => text(condition, "status") == "True",
-        "Progressing" => text(condition, "status") == "False",
-        _ => false,
-    });
-    complaint.map(|condition| format!(" ({})", text(condition, "message"))).unwrap_or_default()
-}
-
-/// Endpoints that are ready, of these pods or of all. A missing condition means ready.
+/// Endpoints that are ready, of these pods or of all. Pods each count once: one of a Service with two address families is in a slice
+/// for each, and where pods have different numbers for a named port, in others. An endpoint without a pod is its address.
 fn ready_endpoints(slices: &[Value], pods: Option<&BTreeSet<String>>) -> u64 {
-    endpoints(slices, |pod| pods.is_none_or(|pods| pod.is_some_and(|pod| pods.contains(pod))))
-}
-
-/// How many endpoints requests are sent to that belong to pods whose names begin so.
-fn endpoints_of_former(slices: &[Value], beginnings: &[String]) -> u64 {
-    endpoints(slices, |pod| pod.is_some_and(|pod| beginnings.iter().any(|beginning| pod.starts_with(beginning.as_str()))))
-}
-
-/// Pods each count once: one of a Service with two address families is in a slice for each, and where pods have different numbers
-/// for a named port, in others. An endpoint without a pod is its address.
-fn endpoints(slices: &[Value], is_meant: impl Fn(Option<&str>) -> bool) -> u64 {
-    fn pod(endpoint: &Value) -> Option<&str> {
-        endpoint.pointer("/targetRef/name").and_then(Value::as_str)
-    }
-    let endpoints = slices.iter().filter_map(|slice| slice.get("endpoints")?.as_array()).flatten();
-    let is_ready = |endpoint: &&Value| endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
-    let ready = endpoints.filter(is_ready).filter(|endpoint| is_meant(pod(endpoint)));
-    let address = |endpoint: &'_ Value| endpoint.pointer("/addresses/0").and_then(Value::as_str).map(str::to_owned);
-    let unique: BTreeSet<(bool, String)> = ready
+    let is_meant = |endpoint: &&Value| pods.is_none_or(|pods| pod(endpoint).is_some_and(|pod| pods.contains(pod)));
+    let unique: BTreeSet<(bool, &str)> = ready(slices)
+        .filter(is_meant)
         .filter_map(|endpoint| match pod(endpoint) {
-            Some(pod) => Some((true, pod.to_owned())),
-            None => address(endpoint).map(|address| (false, address)),
+            Some(pod) => Some((true, pod)),
+            None => endpoint.pointer("/addresses/0").and_then(Value::as_str).map(|address| (false, address)),
         })
         .collect();
     unique.len() as u64
+}
+
+/// The names of the pods behind endpoints that are ready.
+fn ready_pods(slices: &[Value]) -> BTreeSet<&str> {
+    ready(slices).filter_map(pod).collect()
+}
+
+/// Endpoints that are ready. A missing condition means ready.
+fn ready(slices: &[Value]) -> impl Iterator<Item = &Value> {
+    let endpoints = slices.iter().filter_map(|slice| slice.get("endpoints")?.as_array()).flatten();
+    endpoints.filter(|endpoint| endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true))
+}
+
+fn pod(endpoint: &Value) -> Option<&str> {
+    endpoint.pointer("/targetRef/name").and_then(Value::as_str)
 }
 
 /// What is wrong with a condition; where an object has several sets of conditions, all must say so.
@@ -262,7 +239,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{condition, endpoints_of_former, ready_endpoints, why};
+    use super::{condition, ready_endpoints, ready_pods};
 
     #[test]
     fn ready_endpoints_are_counted_once() {
@@ -290,13 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn old_pods_that_still_get_requests_are_counted_by_their_names() {
-        let endpoint = |address: &str, pod: &str, ready: bool| json!({"addresses": [address], "conditions": {"ready": ready}, "targetRef": {"name": pod}});
-        let slices = [
-            json!({"endpoints": [endpoint("10.0.0.1", "shop-6d8-a", true), endpoint("10.0.0.2", "shop-5c7-b", true), endpoint("10.0.0.3", "shop-5c7-c", false)]}),
-        ];
-        assert_eq!(endpoints_of_former(&slices, &["shop-5c7-".to_owned()]), 1);
-        assert_eq!(endpoints_of_former(&slices, &[]), 0);
+    fn pods_that_are_ready_are_named() {
+        let endpoint =
+            |pod: &str, ready: bool| json!({"addresses": ["10.0.0.1"], "conditions": {"ready": ready}, "targetRef": {"name": pod}});
+        let slices = [json!({"endpoints": [endpoint("shop-6d8-a", true), endpoint("shop-5c7-c", false), {"addresses": ["10.0.0.3"]}]})];
+        assert_eq!(ready_pods(&slices), BTreeSet::from(["shop-6d8-a"]));
     }
 
     #[track_caller]
@@ -324,14 +299,5 @@ mod tests {
         case(&json!({"parents": [said("True"), said("True")]}), None);
         case(&json!({"parents": [said("True"), said("False")]}), Some("`Accepted` is False, not True: "));
         case(&json!({"parents": []}), Some("its controller has not said `Accepted` yet"));
-    }
-
-    #[test]
-    fn a_quota_is_named_as_the_reason() {
-        let live = json!({"status": {"conditions": [
-            {"type": "Available", "status": "False", "message": "not this"},
-            {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: pods"},
-        ]}});
-        assert_eq!(why(&live), " (exceeded quota: pods)");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use kube::core::ObjectMeta;
 use serde_json::Value;
 
 use super::api::{Api, segment};
@@ -19,6 +20,8 @@ pub(super) struct Found {
     pub(super) hash: String,
     /// How many pods are ready.
     pub(super) ready: u64,
+    /// How many are ready, and have been for as long as the workload asks.
+    pub(super) available: u64,
 }
 
 /// Returns the revision of the workload's newest template; `None` until its controller has made it.
@@ -45,23 +48,75 @@ pub(super) async fn named(api: &Api, namespace: &str, workload: &Value, hash: &s
     Ok(sets.iter().filter_map(found).find(|found| found.hash == hash))
 }
 
-/// Returns how the names of a Deployment's pods begin that are not of its newest template.
-pub(super) async fn former_pods(api: &Api, namespace: &str, workload: &Value) -> Result<Vec<String>, Trouble> {
+/// The revisions of a Deployment before its newest template.
+pub(super) struct Former<'a> {
+    namespace: &'a str,
+    sets: Vec<FormerSet>,
+}
+
+/// One of them.
+struct FormerSet {
+    hash: String,
+    uid: String,
+    /// How the names of its pods begin.
+    beginning: String,
+    /// Whether the API server has cut the beginning, so that pods of other revisions may have the same.
+    is_cut: bool,
+}
+
+/// Returns the revisions of the workload before its newest template; none for a kind that is no Deployment.
+pub(super) async fn former<'a>(api: &Api, namespace: &'a str, workload: &Value) -> Result<Former<'a>, Trouble> {
     if !is_deployment(workload) {
-        return Ok(Vec::new());
+        return Ok(Former { namespace, sets: Vec::new() });
     }
     let number = |object: &Value| annotation(object, NUMBER).and_then(|number| number.parse::<u64>().ok());
     let sets = replica_sets(api, namespace, workload).await?;
     let newest = sets.iter().map(number).max().flatten();
-    Ok(sets.iter().filter(|set| number(set) < newest).filter_map(beginning).collect())
+    Ok(Former { namespace, sets: sets.iter().filter(|set| number(set) < newest).filter_map(FormerSet::of).collect() })
 }
 
-/// How the names of a ReplicaSet's pods begin; the API server shortens long ones.
-fn beginning(set: &Value) -> Option<String> {
-    const LONGEST: usize = 58;
-    let mut beginning = format!("{}-", set.pointer("/metadata/name")?.as_str()?);
-    beginning.truncate(beginning.floor_char_boundary(LONGEST));
-    Some(beginning)
+impl Former<'_> {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    /// Returns how many of these pods are of former revisions. A pod that is deleted already is known by its name only, so that
+    /// the label decides only where names do not tell revisions apart.
+    pub(super) async fn count(&self, api: &Api, pods: &BTreeSet<&str>) -> Result<usize, Trouble> {
+        let mut found = BTreeSet::new();
+        for set in &self.sets {
+            let named: BTreeSet<&str> = pods.iter().copied().filter(|pod| pod.starts_with(&set.beginning)).collect();
+            if named.is_empty() || !set.is_cut {
+                found.extend(named);
+                continue;
+            }
+            let owned = set.pods(api, self.namespace).await?;
+            found.extend(named.into_iter().filter(|pod| owned.contains(*pod)));
+        }
+        Ok(found.len())
+    }
+}
+
+impl FormerSet {
+    fn of(set: &Value) -> Option<Self> {
+        // The API server appends five characters, and no name is longer than 63.
+        const LONGEST: usize = 58;
+        let text = |pointer: &str| set.pointer(pointer).and_then(Value::as_str);
+        let mut beginning = format!("{}-", text("/metadata/name")?);
+        let is_cut = beginning.len() > LONGEST;
+        beginning.truncate(beginning.floor_char_boundary(LONGEST));
+        let hash = set.pointer("/metadata/labels")?.get(HASH)?.as_str()?.to_owned();
+        Some(Self { hash, uid: text("/metadata/uid")?.to_owned(), beginning, is_cut })
+    }
+
+    /// The names of its pods.
+    async fn pods(&self, api: &Api, namespace: &str) -> Result<BTreeSet<String>, Trouble> {
+        let path = format!("/api/v1/namespaces/{}/pods", segment(namespace));
+        let pods = api.glimpses(&path, &format!("&labelSelector={}", segment(&format!("{HASH}={}", self.hash))), Some).await?;
+        let is_owned = |pod: &ObjectMeta| pod.owner_references.iter().flatten().any(|owner| owner.uid == self.uid);
+        Ok(pods.into_iter().filter(is_owned).filter_map(|pod| pod.name).collect())
+    }
 }
 
 /// Returns how many pods of a Deployment are there that nobody has begun to delete.
@@ -99,7 +154,9 @@ async fn replica_sets(api: &Api, namespace: &str, workload: &Value) -> Result<Ve
 /// A ReplicaSet whose status is of its newest spec.
 fn found(set: &Value) -> Option<Found> {
     let hash = set.pointer("/metadata/labels")?.get(HASH)?.as_str()?.to_owned();
-    Some(Found { hash, ready: set.pointer("/status/readyReplicas").and_then(Value::as_u64).unwrap_or_default() })
+    let status = |field: &str| set.pointer("/status")?.get(field)?.as_u64();
+    let of = |field: &str| status(field).unwrap_or_default();
+    Some(Found { hash, ready: of("readyReplicas"), available: of("availableReplicas") })
 }
 
 /// What workloads with revisions of their own say.
@@ -108,7 +165,9 @@ fn own(workload: &Value, revision: &str, count: &str) -> Option<Found> {
     let hash = status.get(revision)?.as_str()?.to_owned();
     let number = |field: &str| status.get(field).and_then(Value::as_u64);
     let ready = number("updatedReadyReplicas").filter(|_| revision == "updateRevision").or_else(|| number(count));
-    Some(Found { hash, ready: ready.unwrap_or_default() })
+    let ready = ready.unwrap_or_default();
+    let available = number("updatedAvailableReplicas").filter(|_| revision == "updateRevision").unwrap_or(ready);
+    Some(Found { hash, ready, available })
 }
 
 fn is_deployment(workload: &Value) -> bool {
@@ -123,4 +182,22 @@ fn is_owned_by(object: &Value, owner: &Value) -> bool {
 
 fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.pointer("/metadata/annotations")?.get(key)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::FormerSet;
+
+    #[test]
+    fn a_name_says_which_revision_a_pod_is_of_unless_the_api_server_has_cut_it() {
+        let set = |name: String| json!({"metadata": {"name": name, "uid": "u", "labels": {"pod-template-hash": "5c7"}}});
+        let short = FormerSet::of(&set("shop-5c7".to_owned())).unwrap();
+        assert_eq!((short.beginning.as_str(), short.is_cut), ("shop-5c7-", false));
+        let longest = FormerSet::of(&set(format!("{}-5c7", "a".repeat(53)))).unwrap();
+        assert_eq!((longest.beginning.len(), longest.is_cut), (58, false));
+        let cut = FormerSet::of(&set(format!("{}-5c7", "a".repeat(58)))).unwrap();
+        assert_eq!((cut.beginning, cut.is_cut), ("a".repeat(58), true));
+    }
 }

@@ -1,7 +1,7 @@
 //! What a change of the status is worth telling as an event.
 
 use super::events::Kind;
-use crate::model::{Outcome, Part, Phase, PlanStatus};
+use crate::model::{Hold, HoldCause, Outcome, Part, Phase, PlanStatus};
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,10 +20,9 @@ pub(super) fn between(before: &PlanStatus, after: &PlanStatus) -> Vec<Tiding> {
     let mut tell = |kind, reason: &str, message: String| told.push(Tiding { kind, reason: reason.to_owned(), message });
     let waiting = || after.waiting_for.clone().unwrap_or_default();
     let place = |status: &PlanStatus| status.cursor.as_ref().map(|cursor| (cursor.part, cursor.step));
-    let hold = |status: &PlanStatus| status.cursor.as_ref().and_then(|cursor| cursor.hold.clone());
 
-    if let Some(hold) = hold(after)
-        && hold_of(before).as_ref() != Some(&hold.message)
+    if let Some(hold) = hold_of(after)
+        && is_news(hold_of(before).as_ref(), &hold)
     {
         tell(Kind::Warning, &format!("{:?}", hold.cause), hold.message);
     }
@@ -70,8 +69,18 @@ pub(super) fn between(before: &PlanStatus, after: &PlanStatus) -> Vec<Tiding> {
     told
 }
 
-fn hold_of(status: &PlanStatus) -> Option<String> {
-    status.cursor.as_ref().and_then(|cursor| cursor.hold.as_ref()).map(|hold| hold.message.clone())
+fn hold_of(status: &PlanStatus) -> Option<Hold> {
+    status.cursor.as_ref().and_then(|cursor| cursor.hold.clone())
+}
+
+/// Whether a hold is worth an event. The pods of a rollout come one by one.
+fn is_news(before: Option<&Hold>, after: &Hold) -> bool {
+    match after.cause {
+        HoldCause::NotRolledOut => before.is_none_or(|before| before.cause != after.cause),
+        HoldCause::Differs | HoldCause::Claimed | HoldCause::Forbidden | HoldCause::NotServed | HoldCause::OtherController => {
+            before != Some(after)
+        }
+    }
 }
 
 fn reason_of(status: &PlanStatus) -> String {

@@ -265,6 +265,7 @@ fn checked(spec: &PlanSpec, status: &mut PlanStatus, result: &Result<Bindings, H
     if result.is_err() && status.captured.is_none() && status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Capture) {
         // Something has changed since the checks, and nothing is written yet.
         status.claims.clear();
+        status.bindings = Bindings::default();
         advance::turn_to(status, Part::Check, now);
     }
     let Some(cursor) = status.cursor.as_mut().filter(|cursor| cursor.part == Part::Check) else { return };

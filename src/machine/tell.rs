@@ -147,7 +147,7 @@ fn conditions(status: &mut PlanStatus, now: Timestamp) {
     let phase = status.phase;
     let reason = reason(status);
     let held = status.cursor.as_ref().and_then(|cursor| cursor.hold.as_ref()).map(|hold| hold.cause);
-    let is_stuck_before = phase == Phase::Holding && held.is_some_and(|cause| cause != HoldCause::Claimed);
+    let is_stuck_before = phase == Phase::Holding && held.is_some_and(needs_a_person);
     let stalled = matches!(phase, Phase::Stalled | Phase::Aborted) || is_stuck_before;
     let ready = matches!(phase, Phase::Succeeded | Phase::Bypassed | Phase::Preview);
     let in_sync = matches!(phase, Phase::Succeeded | Phase::Bypassed | Phase::Gated | Phase::Preview) && status.failure.is_none();
@@ -171,6 +171,14 @@ fn conditions(status: &mut PlanStatus, now: Timestamp) {
         }
     });
     status.conditions = conditions.collect();
+}
+
+/// Whether what holds a release before its first write passes only when somebody does something.
+fn needs_a_person(cause: HoldCause) -> bool {
+    match cause {
+        HoldCause::Claimed | HoldCause::NotRolledOut => false,
+        HoldCause::Differs | HoldCause::Forbidden | HoldCause::NotServed | HoldCause::OtherController => true,
+    }
 }
 
 fn reason(status: &PlanStatus) -> String {

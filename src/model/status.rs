@@ -253,6 +253,8 @@ pub struct Hold {
 pub enum HoldCause {
     /// What runs is not what the plan begins with.
     Differs,
+    /// Not every pod of the workload is of the baseline, and available.
+    NotRolledOut,
     /// Another plan holds an object.
     Claimed,
     /// A right is missing.

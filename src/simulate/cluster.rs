@@ -173,6 +173,11 @@ impl Cluster {
         self.workloads.get(key).is_some_and(|workload| !workload.moves)
     }
 
+    /// Whether a workload's controller is on its way to what is asked for.
+    pub(super) fn is_moving(&self, key: &ObjectKey) -> bool {
+        self.workloads.get(key).is_some_and(|workload| workload.moves)
+    }
+
     /// The pods that a workload's template asks for, and how many of them are ready.
     pub(super) fn newest(&self, key: &ObjectKey) -> (u32, u32) {
         let Some(object) = self.objects.get(key) else { return (0, 0) };

@@ -16,6 +16,13 @@ impl Agent {
                 self.begins(cluster, plan, &entry.object)?;
             }
         }
+        if purpose == Purpose::Release
+            && let Some(key) = workload(plan)
+            && cluster.is_moving(&key)
+        {
+            let message = format!("{key} is not rolled out: not every pod is of the newest template, and ready");
+            return Err(Hold { cause: HoldCause::NotRolledOut, message });
+        }
         let live = workload(plan).and_then(|key| cluster.objects.get(&key));
         let number = |pointer: &str| live.and_then(|live| live.pointer(pointer)).and_then(Value::as_u64);
         let template = live.filter(|live| is_workload(live)).and_then(|live| live.pointer("/spec/template"));

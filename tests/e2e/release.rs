@@ -44,6 +44,11 @@ pub(crate) fn prepare<'a, 'b>(
 ) -> Result<Running<'a, 'b>, String> {
     world.example(example, change)?;
     world.install("before")?;
+    prepare_installed(world)
+}
+
+/// The same, where the repository is there and the old version is installed.
+pub(crate) fn prepare_installed<'a, 'b>(world: &'a mut World<'b>) -> Result<Running<'a, 'b>, String> {
     let plan = world.render()?;
     let agent = Agent::prepare(world, "rollouts-after")?;
     world.record()?;

@@ -4,6 +4,7 @@ mod abort;
 mod approvals;
 mod assets;
 mod bad_plans;
+mod beginnings;
 mod crash;
 mod endings;
 mod engines;
@@ -39,6 +40,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         jumps::SCENARIOS,
         approvals::SCENARIOS,
         bad_plans::SCENARIOS,
+        beginnings::SCENARIOS,
         crash::SCENARIOS,
         success::SCENARIOS,
         abort::SCENARIOS,

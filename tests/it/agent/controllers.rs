@@ -16,6 +16,7 @@ pub(super) fn follow(store: &mut Store) {
             store.take_quietly(&key);
         }
     }
+    run_pods(store);
     for (key, service) in of_kind(store, "/services") {
         point(store, &key, &service);
     }
@@ -52,6 +53,7 @@ fn roll_out(store: &mut Store, key: &Key, deployment: &Value) {
         Some(revision) if revision == newest => revision,
         Some(_) | None => newest + 1,
     };
+    let surge = u64::from(store.surging.contains(name.as_str()) && revision > 1);
     let mut labels = deployment["spec"]["template"]["metadata"]["labels"].clone();
     labels["pod-template-hash"] = json!(hash);
     store.put_quietly(
@@ -59,26 +61,58 @@ fn roll_out(store: &mut Store, key: &Key, deployment: &Value) {
         json!({
             "apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {
-                "name": set_key.1, "namespace": deployment["metadata"]["namespace"], "labels": labels,
+                "name": set_key.1, "namespace": deployment["metadata"]["namespace"], "labels": labels, "uid": format!("uid-{}", set_key.1),
                 "annotations": {"deployment.kubernetes.io/revision": revision.to_string()},
                 "ownerReferences": [{"kind": "Deployment", "name": name, "uid": deployment["metadata"]["uid"]}],
             },
             "spec": {"replicas": replicas},
-            "status": {"replicas": replicas, "readyReplicas": ready},
+            "status": {"replicas": replicas - surge, "readyReplicas": ready - surge.min(ready), "availableReplicas": ready - surge.min(ready)},
         }),
     );
     for (other, mut set) in owned.into_iter().filter(|(other, _)| *other != set_key) {
-        set["spec"]["replicas"] = json!(0);
-        set["status"] = json!({"replicas": 0, "readyReplicas": 0});
+        let left = if number(&set) + 1 == revision { surge } else { 0 };
+        set["spec"]["replicas"] = json!(left);
+        set["status"] = json!({"replicas": left, "readyReplicas": left});
         store.put_quietly(other, set);
     }
     let mut deployment = deployment.clone();
     deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!(revision.to_string());
     deployment["status"] = json!({
         "observedGeneration": deployment["metadata"]["generation"],
-        "replicas": replicas, "updatedReplicas": replicas, "readyReplicas": ready, "availableReplicas": ready,
+        "replicas": replicas, "updatedReplicas": replicas - surge, "readyReplicas": ready, "availableReplicas": ready,
     });
     store.put_quietly(key.clone(), deployment);
+}
+
+/// A ReplicaSet has as many pods as its status says, and they are gone with it.
+fn run_pods(store: &mut Store) {
+    let mut wanted = Vec::new();
+    for (key, set) in of_kind(store, "/replicasets") {
+        let pods = key.0.replace("/apis/apps/v1", "/api/v1").replace("/replicasets", "/pods");
+        for index in 0..set["status"]["replicas"].as_u64().unwrap_or_default() {
+            let owner = json!({"kind": "ReplicaSet", "name": key.1, "uid": set["metadata"]["uid"]});
+            let name = pod_name(&key.1, index);
+            let metadata = json!({
+                "name": name, "namespace": set["metadata"]["namespace"], "labels": set["metadata"]["labels"], "ownerReferences": [owner],
+            });
+            wanted.push(((pods.clone(), name), json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})));
+        }
+    }
+    for (key, _) in of_kind(store, "/pods") {
+        if !wanted.iter().any(|(other, _)| *other == key) {
+            store.take_quietly(&key);
+        }
+    }
+    for (key, pod) in wanted {
+        store.put_quietly(key, pod);
+    }
+}
+
+/// As the API server does, the beginning is cut before the part that tells pods apart.
+fn pod_name(set: &str, index: u64) -> String {
+    let beginning: String = format!("{set}-").chars().take(58).collect();
+    let owner: String = rollout::digest::of_bytes(set.as_bytes()).chars().skip(7).take(4).collect();
+    format!("{beginning}{owner}{index}")
 }
 
 /// A Service leads to the ready pods of all ReplicaSets whose labels it selects.
@@ -91,7 +125,7 @@ fn point(store: &mut Store, key: &Key, service: &Value) {
     let sets = key.0.replace("/api/v1", "/apis/apps/v1").replace("/services", "/replicasets");
     let ready = |set: &Value| set["status"]["readyReplicas"].as_u64().unwrap_or_default();
     let pods = of_kind(store, &sets).into_iter().filter(|(_, set)| selects(set));
-    let pods = pods.flat_map(|(key, set)| (0..ready(&set)).map(move |index| format!("{}-{index}", key.1)));
+    let pods = pods.flat_map(|(key, set)| (0..ready(&set)).map(move |index| pod_name(&key.1, index)));
     let endpoint = |(index, pod): (usize, String)| json!({"addresses": [format!("10.0.0.{index}")], "conditions": {"ready": true}, "targetRef": {"kind": "Pod", "name": pod}});
     let addresses: Vec<Value> = pods.enumerate().map(endpoint).collect();
     let slices = key.0.replace("/api/v1", "/apis/discovery.k8s.io/v1").replace("/services", "/endpointslices");

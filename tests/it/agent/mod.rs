@@ -11,6 +11,7 @@
 mod bad_input;
 mod controllers;
 mod errors;
+mod first_write;
 mod in_flight;
 mod kept;
 mod releases;

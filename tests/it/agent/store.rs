@@ -75,6 +75,8 @@ pub(super) struct Store {
     pub(super) forbidden: BTreeSet<&'static str>,
     /// Names of Deployments whose pods never get ready.
     pub(super) unready: BTreeSet<&'static str>,
+    /// Names of Deployments of which one pod of the revision before is still there.
+    pub(super) surging: BTreeSet<&'static str>,
     /// Services that do not learn of any change of the pods.
     pub(super) lagging: BTreeSet<&'static str>,
     /// Names of Deployments whose revision has another hash than its template, as after a collision.
