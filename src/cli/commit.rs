@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::disk::{self, Difference, Former, Stale};
 use crate::files::Files;
 use crate::git::{self, Branch, Commit, Draft, GitError, Pushed, Source};
-use crate::model::Plan;
+use crate::model::{Plan, hidden};
 use crate::report::{count, one_line};
 
 use super::Failure;
@@ -259,5 +259,5 @@ fn metadata(source: &Source) -> String {
             fields.insert(field.to_owned(), value.as_str().into());
         }
     }
-    format!("{metadata:#}\n")
+    hidden::pretty_json(&metadata)
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::plan_file::{self, StateName};
 use super::{Answer, Failure, World};
 use crate::diff::{self, ObjectDiff};
-use crate::model::{ObjectRef, Plan};
+use crate::model::{ObjectRef, Plan, hidden};
 use crate::plan::manifests;
 use crate::plan::states::State;
 use crate::report::{Colors, colored};
@@ -113,7 +113,7 @@ fn printed(compared: &[Compared], format: Format, colors: Colors) -> String {
         Format::Diff => different.map(|pair| diff::unified(&pair.diffs)).collect(),
         Format::Json => {
             let pairs: Vec<Value> = compared.iter().map(|pair| json!({"from": pair.from, "to": pair.to, "objects": pair.diffs})).collect();
-            format!("{:#}\n", json!({"version": crate::report::VERSION, "differences": pairs}))
+            hidden::pretty_json(&json!({"version": crate::report::VERSION, "differences": pairs}))
         }
         Format::Text => {
             let texts: Vec<String> = different

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::discover;
-use crate::model::{Gateway, HeaderModifierSupport, Role};
+use crate::model::{Gateway, HeaderModifierSupport, Role, hidden};
 use crate::report;
 
 use super::{Answer, Failure, World};
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
                     })
                 })
                 .collect();
-            format!("{:#}\n", json!(list))
+            hidden::pretty_json(&json!(list))
         }
     };
     world.stdout.write_all(text.as_bytes())?;

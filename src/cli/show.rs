@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::plan_file::{self, StateName};
 use super::{Answer, Failure, World};
-use crate::model::{Binding, Plan, Stage};
+use crate::model::{Binding, Plan, Stage, hidden};
 use crate::plan::manifests::{self, Bound};
 use crate::plan::{commands, states};
 use crate::yaml;
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
             Format::Yaml => objects.values().map(yaml::write).collect::<Vec<_>>().join("---\n"),
             Format::Json => {
                 let items: Vec<Value> = objects.into_values().collect();
-                format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": items}))
+                hidden::pretty_json(&json!({"apiVersion": "v1", "kind": "List", "items": items}))
             }
         }
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::{Answer, Failure, World, plan_file};
-use crate::model::Plan;
+use crate::model::{Plan, hidden};
 use crate::report;
 use crate::simulate::{Script, ScriptError, scenarios, simulate};
 
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
     let simulation = simulate(&plan, &script, &files);
     match args.format {
         Format::Text => world.stdout.write_all(report::timeline(&plan, &simulation, world.stdout_colors).as_bytes())?,
-        Format::Json => writeln!(world.stdout, "{:#}", report::timeline_json(&plan, &simulation))?,
+        Format::Json => world.stdout.write_all(hidden::pretty_json(&report::timeline_json(&plan, &simulation)).as_bytes())?,
     }
     Ok(Answer::Yes)
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::connection::{Connection, shown};
 use super::{Answer, Failure, World};
-use crate::model::{Outcome, Phase, PlanStatus};
+use crate::model::{Outcome, Phase, PlanStatus, hidden};
 use crate::operate::{Cluster, LivePlan};
 use crate::report;
 
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
             let plan = cluster.plan(namespace, name)?;
             let text = match args.format {
                 Format::Text => report::live(shown(&plan), world.stdout_colors),
-                Format::Json => format!("{:#}\n", report::live_json(&[shown(&plan)])),
+                Format::Json => hidden::pretty_json(&report::live_json(&[shown(&plan)])),
             };
             world.stdout.write_all(text.as_bytes())?;
             Ok(Answer::Yes)
@@ -80,7 +80,7 @@ fn list(args: &Args, cluster: &Cluster, namespace: Option<&str>, world: &mut Wor
             String::new()
         }
         Format::Text => report::live_list(&shown, world.stdout_colors),
-        Format::Json => format!("{:#}\n", report::live_json(&shown)),
+        Format::Json => hidden::pretty_json(&report::live_json(&shown)),
     };
     world.stdout.write_all(text.as_bytes())?;
     Ok(answer)

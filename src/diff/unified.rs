@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Change, Hunk, ObjectDiff, Side};
-use crate::model::ObjectRef;
+use crate::model::{ObjectRef, hidden};
 
 /// Returns the unified diff of all objects.
 pub fn unified(diffs: &[ObjectDiff]) -> String {
@@ -40,12 +40,12 @@ pub fn label(object: &ObjectRef) -> String {
     printable(format!("{}/{kind}/{}", object.namespace, object.name))
 }
 
-/// A control character in a name must not begin a line of its own.
+/// A name must not begin a line of its own, nor turn its text around.
 fn printable(label: String) -> String {
-    if !label.contains(char::is_control) {
+    if !label.contains(hidden::is_hidden) {
         return label;
     }
-    let shown = |character: char| if character.is_control() { character.escape_default().to_string() } else { character.to_string() };
+    let shown = |character: char| if hidden::is_hidden(character) { character.escape_default().to_string() } else { character.to_string() };
     label.chars().map(shown).collect()
 }
 

@@ -6,6 +6,7 @@ mod beside;
 mod catalog;
 mod finding;
 mod gateway;
+pub mod hidden;
 mod manifest;
 mod object_ref;
 mod originals;

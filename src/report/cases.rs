@@ -10,6 +10,7 @@ use crate::diff::{self, Side};
 use crate::yaml;
 
 use super::{Colors, VERSION, colored, count, one_line, visible};
+use crate::model::hidden;
 
 /// Every case that failed, with a unified diff for each step that differs; last, how many there were.
 pub fn cases(reports: &[CaseReport], colors: Colors) -> String {
@@ -31,9 +32,7 @@ pub fn cases(reports: &[CaseReport], colors: Colors) -> String {
 /// `{version, cases: [{path, script, passed, error, steps: [{outcome, expected, actual, message}]}]}`, indented.
 pub fn cases_json(reports: &[CaseReport]) -> String {
     let cases: Vec<Value> = reports.iter().map(case_json).collect();
-    let mut text = format!("{:#}", json!({ "version": VERSION, "cases": cases }));
-    text.push('\n');
-    text
+    hidden::pretty_json(&json!({ "version": VERSION, "cases": cases }))
 }
 
 fn one(text: &mut String, report: &CaseReport, colors: Colors) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::coexist::Coexistence;
 use crate::diff::{Change, ObjectDiff};
-use crate::model::{Finding, Gate, Replicas};
+use crate::model::{Finding, Gate, Replicas, hidden};
 
 use super::Transition;
 use super::coexist::JsonCoexistence;
@@ -146,9 +146,7 @@ struct JsonTransition {
 /// The report of plans, each made by `json_plan` of the release beside it, and findings; indented.
 pub fn json(plans: Vec<JsonPlan>, releases: &[Release], findings: &[Finding]) -> String {
     let report = Report { version: VERSION, impact: summary::impact(releases, findings), plans, findings };
-    let mut text = format!("{:#}", json!(report));
-    text.push('\n');
-    text
+    hidden::pretty_json(&json!(report))
 }
 
 /// A plan's part of the report. `plan` is the plan as a value.

@@ -5,6 +5,8 @@ use std::fmt::Display;
 
 use anstyle::Style;
 
+use crate::model::hidden;
+
 /// Whether text is colored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colors {
@@ -76,13 +78,9 @@ pub fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n").replace('\t', " ")
 }
 
-/// Control characters, and those by which text can pretend to be other text.
+/// What is to be made visible; line ends and tabs are not.
 fn is_hidden(character: char) -> bool {
-    match character {
-        '\n' | '\t' => false,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
-        other => other.is_control(),
-    }
+    !matches!(character, '\n' | '\t') && hidden::is_hidden(character)
 }
 
 #[cfg(test)]
@@ -102,6 +100,7 @@ mod tests {
     fn a_manifest_cannot_color_a_terminal_or_turn_its_text_around() {
         assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
         assert_eq!(visible("a\rb\u{202e}c"), "a\\u{d}b\\u{202e}c");
+        assert_eq!(visible("\u{61c}\u{ad}\u{3164}\u{e0041}"), "\\u{61c}\\u{ad}\\u{3164}\\u{e0041}");
         assert_eq!(visible("line\n\tline ä"), "line\n\tline ä");
         assert_eq!(visible("a ##[error]b"), "a #\\u{23}[error]b");
         assert_eq!(visible("\r###[error]b"), "\\u{d}##\\u{23}[error]b");

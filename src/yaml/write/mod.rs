@@ -50,6 +50,13 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_hidden() {
+        let value = json!({"a\u{202e}b": "x\u{2066}\u{61c}y\n\u{ad}z", "c": "\u{3164}\u{e0041}"});
+        case(&value, "\"a\\u202Eb\": \"x\\u2066\\u061Cy\\n\\xADz\"\nc: \"\\u3164\\U000E0041\"\n");
+        assert_eq!(crate::yaml::read_value(&write(&value)), Ok(value));
+    }
+
+    #[test]
     fn keys_are_sorted_as_people_count() {
         let keys = ["_x", "9", "10", "B", "a2", "a10", "a-b", "a.b", "app", "app-x", "app.k8s.io"];
         let map: BTreeMap<&str, u8> = keys.iter().map(|key| (*key, 0)).collect();

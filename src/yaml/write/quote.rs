@@ -1,5 +1,6 @@
 //! How a string is written so that every reader reads that string.
 
+use crate::model::hidden;
 use crate::yaml::scalar::{self, Meaning};
 
 /// A way to write a string.
@@ -47,7 +48,11 @@ pub(super) fn double(text: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             _ if is_special(character) => {
                 let code = u32::from(character);
-                let escape = if code < 0x100 { format!("\\x{code:02X}") } else { format!("\\u{code:04X}") };
+                let escape = match code {
+                    ..0x100 => format!("\\x{code:02X}"),
+                    0x100..0x10000 => format!("\\u{code:04X}"),
+                    0x10000.. => format!("\\U{code:08X}"),
+                };
                 quoted.push_str(&escape);
             }
             _ => quoted.push(character),
@@ -71,7 +76,7 @@ fn is_name(text: &str) -> bool {
 
 /// What only double quotes can say, or what cannot be seen.
 fn is_special(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    hidden::is_hidden(character)
 }
 
 /// Lines without a blank at their end, and nothing special in them.
