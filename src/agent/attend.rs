@@ -1,6 +1,7 @@
 //! One plan, attended to: what is recorded and what stands in the cluster go into the machine, its duty comes out.
 //!
-//! The state is recorded before its duty is done. Whoever comes back reads the state, and does the duty again.
+//! The state is recorded before a duty is done that depends on it (`machine::records_first`), and when there is nothing more to do.
+//! Whoever comes back reads the state, and does the duty again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,21 +9,27 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::agreed::Agreed;
+use super::bell::Heard;
 use super::capture::Captured;
 use super::claims::PlanKey;
 use super::fights::Fights;
 use super::hand_back;
 use super::interest;
+use super::limits::Lane;
 use super::objects::Objects;
+use super::reads::Reads;
+use super::record;
+use super::room::Place;
 use super::served::Resource;
 use super::shared::Shared;
 use super::trouble::Trouble;
 use super::unknown::Unknown;
 use super::write::is_terminating;
 use crate::machine::{self, Duty, Event};
-use crate::model::{HoldCause, Plan, PlanStatus};
+use crate::model::{HoldCause, Part, Plan, PlanStatus};
 use crate::plan::{API_VERSION, KIND};
 
 /// What to do with a plan after a pass.
@@ -39,12 +46,15 @@ pub(super) enum Next {
     Pause(Duration),
 }
 
-/// The longest time between two looks at a release that waits: watches tell sooner, where there are any.
+/// The longest time between two looks at a release that waits: watches tell sooner, where there are any. Then all of it is read again.
 const LOOK: Duration = Duration::from_mins(1);
+/// The same for a release that waits for a person or for a time.
+const LOOK_GATED: Duration = Duration::from_mins(10);
 /// The same for a release that is held before its first write: no watch tells of a right, a definition or another controller.
-const LOOK_HELD: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
+const LOOK_HELD: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
 
 /// One plan, attended to.
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact about the plan, and they do not depend on each other")]
 pub(super) struct Attendance {
     pub(super) shared: Arc<Shared>,
     pub(super) key: PlanKey,
@@ -57,6 +67,10 @@ pub(super) struct Attendance {
     pub(super) status: PlanStatus,
     /// What another version of the agent has written into the status.
     pub(super) unknown: Unknown,
+    /// The status as the cluster has it.
+    pub(super) recorded: PlanStatus,
+    /// When nothing but words was recorded last.
+    pub(super) reworded: Option<Instant>,
     /// The plan that runs, under the name by which it is kept.
     pub(super) running: Option<(String, Arc<Captured>)>,
     pub(super) rollout: Option<Value>,
@@ -83,6 +97,18 @@ pub(super) struct Attendance {
     pub(super) may_check: bool,
     /// Whether what this plan claims is entered.
     pub(super) has_looked: bool,
+    /// The room that its content takes. Absent while there is none.
+    pub(super) place: Option<Place>,
+    /// How long the text of its object was.
+    pub(super) length: usize,
+    /// Whether the object has to be read again.
+    pub(super) is_stale: bool,
+    /// When everything was read last.
+    looked: Option<Instant>,
+    /// Whether its release goes back, also while its content is not here.
+    pub(super) goes_back: bool,
+    /// Whether it is held before its first write, also while its content is not here.
+    pub(super) is_held: bool,
 }
 
 /// What only a person can cure is an event like others: it is recorded.
@@ -99,11 +125,11 @@ pub(super) fn plans() -> Resource {
 }
 
 impl Attendance {
-    /// Attends to the plan of that key.
-    pub(super) fn new(shared: Arc<Shared>, key: PlanKey) -> Self {
+    /// Attends to the plan of that key, which has read that much of the cluster.
+    pub(super) fn new(shared: &Shared, key: PlanKey, reads: Arc<Reads>) -> Self {
         let address = plans().one(&key.namespace, &key.name);
         Self {
-            shared,
+            shared: Arc::new(shared.for_plan(reads)),
             key,
             address,
             object: Value::Null,
@@ -111,6 +137,8 @@ impl Attendance {
             own_digest: String::new(),
             status: PlanStatus::default(),
             unknown: Unknown::default(),
+            recorded: PlanStatus::default(),
+            reworded: None,
             running: None,
             rollout: None,
             objects: None,
@@ -127,7 +155,47 @@ impl Attendance {
             unusable: None,
             may_check: false,
             has_looked: false,
+            place: None,
+            length: 0,
+            is_stale: true,
+            looked: None,
+            goes_back: false,
+            is_held: false,
         }
+    }
+
+    /// A pass is about to begin, in that lane.
+    pub(super) fn wake(&mut self, lane: Lane, heard: Heard) {
+        self.shared.api.set_lane(lane);
+        let is_long_ago = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
+        self.is_stale |= heard.plan || is_long_ago;
+        if is_long_ago {
+            self.looked = Some(Instant::now());
+            self.shared.api.forget_all();
+        }
+        self.shared.api.begin_pass();
+    }
+
+    /// Whether its content is in memory.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Lets go of everything that the cluster has. What was told, how often it failed and who fights with it is kept.
+    pub(super) fn unload(&mut self) {
+        self.shared.api.forget_all();
+        self.object = Value::Null;
+        self.own = Err(String::new());
+        self.own_digest = String::new();
+        self.status = PlanStatus::default();
+        self.recorded = PlanStatus::default();
+        self.unknown = Unknown::default();
+        self.running = None;
+        self.rollout = None;
+        self.objects = None;
+        self.agreed = Agreed::default();
+        self.place = None;
+        self.is_stale = true;
     }
 
     /// Does all that can be done now.
@@ -137,6 +205,9 @@ impl Attendance {
             Err(trouble) => self.suffer(trouble).await,
         };
         self.told().await;
+        self.is_stale |= next.is_err();
+        self.goes_back = self.is_going_back();
+        self.is_held = self.status.captured.is_none() && self.status.cursor.as_ref().is_some_and(|cursor| cursor.hold.is_some());
         next
     }
 
@@ -162,7 +233,7 @@ impl Attendance {
         }
         let Some(plan) = self.plan() else { return self.refuse().await.map(Some) };
         self.hear(&plan).await?;
-        while let Some(event) = told(self.duty().await)? {
+        while let Some(event) = self.next_event().await? {
             let before = self.status.clone();
             let is_failure = matches!(event, Event::Failed { .. });
             let is_over = matches!(event, Event::HandedBack { .. });
@@ -172,22 +243,35 @@ impl Attendance {
                 // At once, so that another release begins without a rest between.
                 offered = self.offer(&plan).await;
             }
-            let is_changed = self.status != before;
-            self.record(&before).await?;
+            if is_failure || is_over {
+                self.record().await?;
+            }
             offered?;
             if is_failure {
                 self.failures += 1;
                 break;
             }
             self.failures = 0;
-            if !is_changed {
+            if self.status == before {
                 break;
             }
             if interrupted() {
+                self.record().await?;
                 return Ok(Some(Next::Wait(Duration::ZERO)));
             }
         }
+        self.record_at_the_end().await?;
         Ok(None)
+    }
+
+    /// Does the duty of the state that was reached, which is recorded first where the duty depends on it.
+    async fn next_event(&mut self) -> Result<Option<Event>, Trouble> {
+        if let Some(plan) = self.plan()
+            && machine::records_first(&plan, &self.recorded, &self.status)
+        {
+            self.record().await?;
+        }
+        told(self.duty().await)
     }
 
     /// Hears what has happened outside. What could not be read stops a release, but not its way back.
@@ -195,14 +279,15 @@ impl Attendance {
         let read = self.read_rollout(plan).await;
         let sees_rollout = read.is_ok();
         let unseen = read.map(|rollout| self.rollout = rollout).err();
-        let before = self.status.clone();
         let missed = self.happenings(plan, sees_rollout).await.err().or(unseen);
         if missed.is_none() && matches!(machine::duty(plan, &self.status), Duty::Nothing) {
             // Nothing else will say that it is over.
             self.status.failure = None;
         }
         self.apply(&Event::Tick);
-        self.record(&before).await?;
+        if missed.is_some() {
+            self.record().await?;
+        }
         match missed {
             Some(trouble) if trouble != Trouble::NotLeader && self.is_going_back() => {
                 tracing::warn!(plan = %self.key, %trouble, "passed over on the way back");
@@ -219,7 +304,9 @@ impl Attendance {
         if let Some(next) = next {
             return Ok(next);
         }
-        if let Some(plan) = self.plan()
+        // Words that are recorded in a moment are shown then.
+        if self.status == self.recorded
+            && let Some(plan) = self.plan()
             && !self.publish(&plan).await?
         {
             return Ok(Next::Wait(Duration::ZERO));
@@ -254,7 +341,9 @@ impl Attendance {
         } else {
             self.shared.interests.set(&self.key, interest::of(&plan, self.objects.as_ref().map(|(_, objects)| &**objects)));
         }
-        let mut wait = held.map_or(LOOK, |(since, _)| {
+        let waits_long = self.status.cursor.as_ref().is_some_and(|cursor| cursor.part == Part::Gate) || self.status.suspended.is_paused();
+        let look = if waits_long { LOOK_GATED } else { LOOK };
+        let mut wait = held.map_or(look, |(since, _)| {
             // Often at first, when somebody is likely to be at it, then ever more rarely.
             let time = Duration::try_from(Timestamp::now().duration_since(since)).unwrap_or_default();
             (time / 4).clamp(LOOK_HELD.0, LOOK_HELD.1)
@@ -268,6 +357,9 @@ impl Attendance {
             let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
             // A moment later rather than a moment too early.
             wait = wait.min(left + Duration::from_millis(5));
+        }
+        if let Some(reworded) = self.reworded.filter(|_| self.status != self.recorded) {
+            wait = wait.min((reworded + record::REWORDED).duration_since(Instant::now()));
         }
         if self.is_fighting { Next::Pause(wait) } else { Next::Wait(wait) }
     }

@@ -1,13 +1,13 @@
 //! What has to be true before the first write.
 
-use futures::{FutureExt as _, future};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::api::{Api, Mode};
 use super::claims::{Claims, PlanKey};
+use super::granted::Granted;
 use super::objects::{Objects, Unresolved};
-use super::other_controller;
+use super::other_controller::Signs;
 use super::revisions;
 use super::rolled_out;
 use super::settled;
@@ -17,8 +17,6 @@ use crate::model::{Bindings, Hold, HoldCause, LateValue, Plan, PlanStatus, Purpo
 use crate::patch::{Difference, differences, exact, values_at};
 use crate::plan::rights::{Right, plural, rights};
 
-/// How many rights are asked for at the same time.
-const AT_ONCE: usize = 8;
 /// How many differences and missing rights are told.
 const TOLD: usize = 5;
 
@@ -28,6 +26,10 @@ pub(super) struct Check<'a> {
     pub(super) api: &'a Api,
     /// What other plans hold.
     pub(super) claims: &'a Claims,
+    /// What the agent may do.
+    pub(super) granted: &'a Granted,
+    /// Whether OpenKruise's own controller runs.
+    pub(super) signs: &'a Signs,
     /// Which plan.
     pub(super) key: &'a PlanKey,
     /// The plan as it is offered.
@@ -150,15 +152,8 @@ impl Check<'_> {
 
     async fn rights(&self) -> Result<Option<Hold>, Trouble> {
         let wanted = rights(self.plan);
-        let mut answers = Vec::new();
-        for some in wanted.iter().collect::<Vec<_>>().chunks(AT_ONCE) {
-            let mut asked = Vec::new();
-            for right in some {
-                asked.push(self.has(right).boxed());
-            }
-            answers.extend(future::try_join_all(asked).await?);
-        }
-        let mut missing: Vec<String> = answers.into_iter().flatten().collect();
+        let wanted: Vec<Right> = wanted.into_iter().map(|right| self.served(right)).collect();
+        let mut missing = self.granted.missing(self.api, &self.key.namespace, &wanted).await?;
         if missing.is_empty() {
             return Ok(None);
         }
@@ -169,28 +164,13 @@ impl Check<'_> {
         Ok(Some(hold(HoldCause::Forbidden, format!("the agent may not {} in `{}`: {help}", missing.join(", "), self.key.namespace))))
     }
 
-    /// Asks for one right; returns it in words if it is missing.
-    async fn has(&self, right: &Right) -> Result<Option<String>, Trouble> {
-        let (plain, subresource) = right.resource.split_once('/').unwrap_or((&right.resource, ""));
-        // What the API server says, not what the kind's name suggests.
+    /// The right with the resource that the API server serves, not what the kind's name suggests.
+    fn served(&self, right: Right) -> Right {
+        let (plain, slash) = right.resource.split_once('/').map_or((right.resource.as_str(), None), |(plain, sub)| (plain, Some(sub)));
         let mut served = self.objects.iter().map(|target| &target.resource);
-        let served = served.find(|resource| resource.group() == right.group && plural(&resource.kind) == plain);
-        let resource = served.map_or(plain, |resource| resource.plural.as_str());
-        let review = json!({
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {
-                "namespace": self.key.namespace, "verb": right.verb, "group": right.group, "resource": resource,
-                "subresource": subresource, "name": right.name.as_deref().unwrap_or_default(),
-            }},
-        });
-        let answer = self.api.ask("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &review).await?;
-        if answer.pointer("/status/allowed").and_then(Value::as_bool) == Some(true) {
-            return Ok(None);
-        }
-        let group = if right.group.is_empty() { String::new() } else { format!(".{}", right.group) };
-        let name = right.name.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
-        Ok(Some(format!("{} {resource}{group}{name}", right.verb)))
+        let Some(served) = served.find(|resource| resource.group() == right.group && plural(&resource.kind) == plain) else { return right };
+        let resource = slash.map_or_else(|| served.plural.clone(), |sub| format!("{}/{sub}", served.plural));
+        Right { resource, ..right }
     }
 
     /// OpenKruise's own controller would work on the same Rollout.
@@ -198,7 +178,7 @@ impl Check<'_> {
         if !self.plan.spec.rollout.api_version.starts_with("rollouts.kruise.io/") {
             return Ok(None);
         }
-        let sign = other_controller::sign(self.api, Timestamp::now()).await?;
+        let sign = self.signs.sign(self.api, Timestamp::now()).await?;
         Ok(sign.map(|message| hold(HoldCause::OtherController, message)))
     }
 

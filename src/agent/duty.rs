@@ -75,8 +75,8 @@ impl Attendance {
     /// Lends what a check needs.
     async fn look_before<T>(&self, own: &Plan, objects: &Objects, ask: impl AsyncFnOnce(&Check<'_>) -> T) -> T {
         let writes = self.writes(own, objects, &self.status.bindings, None);
-        let Shared { api, claims, .. } = &*self.shared;
-        ask(&Check { api, claims, key: &self.key, plan: own, objects, status: &self.status, writes: &writes }).await
+        let Shared { api, claims, granted, signs, .. } = &*self.shared;
+        ask(&Check { api, claims, granted, signs, key: &self.key, plan: own, objects, status: &self.status, writes: &writes }).await
     }
 
     async fn capture(&mut self, again: bool) -> Result<Event, Trouble> {
@@ -89,6 +89,11 @@ impl Attendance {
             Err(problem) => return unresolved(problem),
         };
         let turn = self.status.turn;
+        // A release may be as long ago as its checks: what it begins with is read once more, and from now on others keep off.
+        self.shared.api.forget_all();
+        if let Err(holder) = self.shared.claims.claim(&self.key, &objects) {
+            return Ok(Event::Checked { turn, result: Err(check::hold(HoldCause::Claimed, holder)) });
+        }
         let before = self.running.as_ref().filter(|_| again).map(|(_, captured)| captured.originals.clone());
         let originals = capture::read_originals(&self.shared.api, &objects, before.as_ref()).await?;
         let purpose = self.status.cursor.as_ref().map(|cursor| cursor.purpose);
@@ -100,8 +105,7 @@ impl Attendance {
             self.shared.claims.release(&self.key);
             return Ok(Event::Checked { turn, result: Err(hold) });
         }
-        hand_back::finalizer(&self.shared.api, &self.address, true).await?;
-        self.refresh_version().await?;
+        self.set_finalizer(true).await?;
         let captured = Captured { plan: own, originals };
         let name = capture::keep(&self.shared.api, &captured, turn).await?;
         // From here on this is the plan that runs.
@@ -109,12 +113,14 @@ impl Attendance {
         Ok(Event::Captured { turn, name })
     }
 
-    /// Our own patch of the metadata is no change that has to be looked at.
-    async fn refresh_version(&mut self) -> Result<(), Trouble> {
-        if let Some(object) = self.shared.api.get(&self.address).await? {
-            let same = object.pointer("/metadata/generation") == self.object.pointer("/metadata/generation");
-            if same && let Some(version) = object.pointer("/metadata/resourceVersion") {
-                self.object["metadata"]["resourceVersion"] = version.clone();
+    /// Makes the finalizer stand on the plan, or not. Our own patch of the metadata is no change that has to be looked at.
+    async fn set_finalizer(&mut self, wanted: bool) -> Result<(), Trouble> {
+        let patched = hand_back::finalizer_of(&self.shared.api, &self.address, &self.object, wanted).await?;
+        if let Some(written) = patched
+            && written.pointer("/metadata/generation") == self.object.pointer("/metadata/generation")
+        {
+            for field in ["resourceVersion", "finalizers"] {
+                self.object["metadata"][field] = written["metadata"][field].clone();
             }
         }
         Ok(())
@@ -227,8 +233,7 @@ impl Attendance {
             Err(Unresolved::Trouble(trouble)) => return Err(trouble),
         }
         hand_back::captures(&self.shared.api, &self.key).await?;
-        hand_back::finalizer(&self.shared.api, &self.address, false).await?;
-        self.refresh_version().await?;
+        self.set_finalizer(false).await?;
         Ok(Event::HandedBack { turn })
     }
 

@@ -47,16 +47,25 @@ pub(super) async fn captures(api: &Api, key: &PlanKey) -> Result<(), Trouble> {
 
 /// Makes the finalizer stand on the plan, or not.
 pub(super) async fn finalizer(api: &Api, address: &str, wanted: bool) -> Result<(), Trouble> {
+    let Some(live) = api.get(address).await? else { return Ok(()) };
+    finalizer_of(api, address, &live, wanted).await.map(|_| ())
+}
+
+/// The same for an object that was read already. Returns the object as it was written; `None`: it was so, or is gone.
+pub(super) async fn finalizer_of(api: &Api, address: &str, known: &Value, wanted: bool) -> Result<Option<Value>, Trouble> {
+    let mut live = known.clone();
     let mut tried = 0;
     loop {
         tried += 1;
-        let Some(live) = api.get(address).await? else { return Ok(()) };
-        let Some(operations) = finalizer_patch(&live, wanted) else { return Ok(()) };
+        let Some(operations) = finalizer_patch(&live, wanted) else { return Ok(None) };
         match api.patch(address, &operations, Mode::Real).await {
-            Ok(_) | Err(Trouble::NotFound(_)) => return Ok(()),
+            Ok(written) => return Ok(Some(written)),
+            Err(Trouble::NotFound(_)) => return Ok(None),
             Err(Trouble::Conflict(_) | Trouble::Refused(_)) if tried < TRIES => {}
             Err(trouble) => return Err(trouble),
         }
+        let Some(again) = api.get(address).await? else { return Ok(None) };
+        live = again;
     }
 }
 

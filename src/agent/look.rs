@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use futures::FutureExt as _;
+use serde_json::Value;
 
 use super::answer::cut;
 use super::attend::Attendance;
 use super::capture;
+use super::limits::Lane;
 use super::objects::{Objects, Unresolved};
 use super::offer;
+use super::plan_object::PlanText;
 use super::record;
+use super::room::Place;
 use super::trouble::Trouble;
 use super::unknown::Unknown;
+use super::write::is_terminating;
 use crate::machine;
 use crate::model::Plan;
-use crate::plan::{API_VERSION, KIND, from_value};
 
 impl Attendance {
     /// Reads the plan and enters what it claims. Returns whether it exists.
@@ -26,35 +30,38 @@ impl Attendance {
     }
 
     async fn look_at_all(&mut self) -> Result<bool, Trouble> {
-        let Some(mut object) = self.shared.api.get(&self.address).await? else {
-            self.shared.claims.release(&self.key);
-            self.shared.interests.clear(&self.key);
-            self.shared.interests.release(&self.key.namespace);
-            self.count(None);
-            return Ok(false);
-        };
-        // Who wrote which field of a plan is longer than the plan.
-        object.pointer_mut("/metadata").and_then(Value::as_object_mut).and_then(|metadata| metadata.remove("managedFields"));
-        ((self.status, self.unknown), self.unreadable) = match record::read(&object) {
-            Ok(read) => (read, None),
-            Err(problem) => ((record::readable_part(&object), Unknown::default()), Some(cut(&problem))),
-        };
-        let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
-        let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
-        if !spec_is_known || annotated(&self.object) != annotated(&object) {
-            self.own = from_value(plan_of(&mut object)).map(Arc::new).map_err(|error| cut(&error.to_string()));
-            // Of what is stored: another version would perhaps write the same plan in other words.
-            let stored = annotated(&object).and_then(|digest| digest.as_str().map(str::to_owned));
-            self.own_digest = stored.filter(|_| self.own.is_ok()).unwrap_or_default();
+        if self.is_stale {
+            let Some((text, mut object)) = self.read_object().await? else {
+                self.shared.claims.release(&self.key);
+                self.shared.interests.clear(&self.key);
+                self.shared.interests.release(&self.key.namespace);
+                self.count(None);
+                return Ok(false);
+            };
+            let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
+            let annotated = |object: &Value| object.pointer("/metadata/annotations/rollout.dev~1digest").cloned();
+            if !spec_is_known || annotated(&self.object) != annotated(&object) {
+                self.own = text.plan(&object).map(Arc::new);
+                // Of what is stored: another version would perhaps write the same plan in other words.
+                let stored = annotated(&object).and_then(|digest| digest.as_str().map(str::to_owned));
+                self.own_digest = stored.filter(|_| self.own.is_ok()).unwrap_or_default();
+            }
+            drop(text);
+            ((self.status, self.unknown), self.unreadable) = match record::read(&object) {
+                Ok(read) => (read, None),
+                Err(problem) => ((record::readable_part(&object), Unknown::default()), Some(cut(&problem))),
+            };
+            self.recorded = self.status.clone();
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("status");
+            }
+            self.object = object;
+            self.is_stale = false;
         }
-        if let Some(fields) = object.as_object_mut() {
-            fields.remove("spec");
-            fields.remove("status");
-            fields.insert("apiVersion".into(), json!(API_VERSION));
-            fields.insert("kind".into(), json!(KIND));
-        }
-        self.object = object;
         self.count(Some(self.phase()));
+        if self.status.captured.is_some() {
+            self.shared.api.set_lane(Lane::Release);
+        }
         let loaded = self.load().await;
         if !self.status.claims.is_empty() {
             self.enter().await;
@@ -64,6 +71,32 @@ impl Attendance {
             loaded => loaded.map(|()| None)?,
         };
         Ok(true)
+    }
+
+    /// Reads the plan's object when there is room for its content, and returns its text and its outline; `None` if it is gone.
+    async fn read_object(&mut self) -> Result<Option<(PlanText, Value)>, Trouble> {
+        loop {
+            if self.place.is_none() && self.length > 0 {
+                self.place = Some(self.enter_room().await);
+            }
+            let Some(text) = self.shared.api.text(&self.address).await?.map(PlanText::new) else { return Ok(None) };
+            let object = text.outline().map_err(Trouble::Unreachable)?;
+            self.goes_back |= is_terminating(&object);
+            self.length = text.length();
+            if self.place.as_ref().is_some_and(|place| place.fits(self.length)) {
+                return Ok(Some((text, object)));
+            }
+            self.place = None;
+            if let Some(place) = self.enter_room().now_or_never() {
+                self.place = Some(place);
+                return Ok(Some((text, object)));
+            }
+            // Not even its text is held while it waits outside.
+        }
+    }
+
+    async fn enter_room(&self) -> Place {
+        self.shared.room.enter(&self.key.namespace, self.length, self.goes_back).await
     }
 
     /// Enters what is claimed, by the objects' addresses where they are known.
@@ -147,16 +180,6 @@ impl Drop for Attendance {
     }
 }
 
-/// Takes the plan out of its object, so that it is not held twice.
-fn plan_of(object: &mut Value) -> Value {
-    let mut plan = serde_json::Map::new();
-    for field in ["apiVersion", "kind", "metadata"] {
-        plan.extend(object.get(field).map(|value| (field.to_owned(), value.clone())));
-    }
-    plan.extend(object.as_object_mut().and_then(|fields| fields.remove_entry("spec")));
-    Value::Object(plan)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -176,10 +199,10 @@ mod tests {
         config.root_cert = Some(Vec::new());
         let metrics = Arc::new(Metrics::default());
         let api = Api::new(kube::Client::try_from(config).unwrap(), Arc::new(Fence::open()), Arc::clone(&metrics));
-        let shared = Arc::new(Shared::new(api, Arc::clone(&metrics), "a".to_owned()));
+        let shared = Shared::new(api, Arc::clone(&metrics), "a".to_owned());
         let key = PlanKey { namespace: "prod".to_owned(), name: "shop".to_owned() };
         for _ in 0..3 {
-            let mut attendance = Attendance::new(Arc::clone(&shared), key.clone());
+            let mut attendance = Attendance::new(&shared, key.clone(), Arc::default());
             attendance.count(Some("Running".to_owned()));
             attendance.count(Some("Gated".to_owned()));
             attendance.count(Some("Gated".to_owned()));

@@ -33,7 +33,7 @@ pub(super) struct Target {
 impl Target {
     /// Returns the object as it stands.
     pub(super) async fn live(&self, api: &Api) -> Result<Option<Value>, Trouble> {
-        api.get(&self.address).await
+        api.read(&self.address).await
     }
 }
 

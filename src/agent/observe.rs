@@ -151,7 +151,7 @@ impl Sight<'_> {
     async fn slices(&self, service: &str) -> Result<Vec<Value>, Trouble> {
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", super::api::segment(&self.plan.namespace));
         let selector = format!("&labelSelector={}", super::api::segment(&format!("kubernetes.io/service-name={service}")));
-        self.api.list(&path, &selector).await
+        self.api.read_list(&path, &selector, None).await
     }
 
     async fn condition(&self, key: &ObjectKey, kind: &str, status: &str) -> Result<Option<String>, Trouble> {

@@ -1,7 +1,11 @@
 //! Whether OpenKruise's own controller runs here: it would work on the same Rollouts.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::api::{Api, segment};
 use super::trouble::Trouble;
@@ -14,8 +18,28 @@ const SKEW: SignedDuration = SignedDuration::from_secs(30);
 /// How long a lease lasts that does not say so itself.
 const LASTS: i64 = 15;
 
+/// How long an answer holds: all plans share it.
+const SHARED: Duration = Duration::from_secs(2);
+
+/// What was found a moment ago.
+#[derive(Debug, Default)]
+pub(super) struct Signs(Mutex<Option<(Instant, Option<String>)>>);
+
+impl Signs {
+    /// Returns why the agent has to keep away, in words, asking at most once in a moment.
+    pub(super) async fn sign(&self, api: &Api, now: Timestamp) -> Result<Option<String>, Trouble> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, found)) = known.filter(|(since, _)| since.elapsed() < SHARED) {
+            return Ok(found);
+        }
+        let found = sign(api, now).await?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), found.clone()));
+        Ok(found)
+    }
+}
+
 /// Returns why the agent has to keep away, in words; `None`: no sign of another controller. What we may not read is no sign.
-pub(super) async fn sign(api: &Api, now: Timestamp) -> Result<Option<String>, Trouble> {
+async fn sign(api: &Api, now: Timestamp) -> Result<Option<String>, Trouble> {
     for kind in ["mutating", "validating"] {
         let name = format!("kruise-rollout-{kind}-webhook-configuration");
         let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/{}", segment(&name));

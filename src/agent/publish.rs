@@ -36,6 +36,9 @@ impl Attendance {
         let address = format!("{}/status", resource.one(&self.key.namespace, &plan.spec.rollout.name));
         match self.shared.api.patch(&address, &operations, Mode::Real).await {
             Ok(written) => {
+                if let Some(version) = written.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
+                    self.shared.echoes.expect(&self.key, version);
+                }
                 self.rollout = Some(written);
                 Ok(true)
             }
@@ -53,6 +56,8 @@ impl Attendance {
     }
 
     async fn has_moved(&mut self, plan: &Plan, rollout: &Value) -> Result<bool, Trouble> {
+        // Another one has written it, whatever was read before.
+        self.shared.api.forget_all();
         let now = self.read_rollout(plan).await?.unwrap_or_default();
         Ok(now["status"] != rollout["status"] || now["metadata"]["uid"] != rollout["metadata"]["uid"])
     }
@@ -63,7 +68,7 @@ impl Attendance {
         let group = reference.api_version.split('/').next().unwrap_or_default();
         for version in [format!("{group}/v1beta1"), reference.api_version.clone()] {
             if let Some(resource) = self.shared.served.resource(&self.shared.api, &version, &reference.kind).await? {
-                return self.shared.api.get(&resource.one(&self.key.namespace, &reference.name)).await;
+                return self.shared.api.read(&resource.one(&self.key.namespace, &reference.name)).await;
             }
         }
         Ok(None)

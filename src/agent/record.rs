@@ -3,16 +3,22 @@
 //! What cannot be read is not written over: it may be all that leads back to what ran before. Fields that another version of
 //! the agent has added are written back as they were read.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::attend::Attendance;
 use super::tidings;
 use super::trouble::Trouble;
 use super::unknown::Unknown;
 use crate::model::{Condition, Phase, PlanStatus, Writer};
+
+/// How long one wording of what is waited for stands at least.
+pub(super) const REWORDED: Duration = Duration::from_secs(1);
 
 /// Fields that say in words what the others record: the machine writes all of them anew. A newer agent may have a phase, or a
 /// cause of a hold, that this one has no word for.
@@ -83,18 +89,35 @@ pub(super) fn stuck(status: &PlanStatus, reason: &str, words: &str, now: Timesta
     next
 }
 
+/// Whether nothing has changed but what is waited for, in words.
+fn is_reworded(before: &PlanStatus, after: &PlanStatus) -> bool {
+    let silent = |status: &PlanStatus| {
+        let mut status = status.clone();
+        status.waiting_for = None;
+        if let Some(cursor) = &mut status.cursor {
+            cursor.unmet.clear();
+        }
+        for condition in &mut status.conditions {
+            condition.message.clear();
+        }
+        status
+    };
+    silent(before) == silent(after)
+}
+
 impl Attendance {
     /// Records the status if it has changed, and tells what is worth telling.
-    pub(super) async fn record(&mut self, before: &PlanStatus) -> Result<(), Trouble> {
-        if self.status == *before {
+    pub(super) async fn record(&mut self) -> Result<(), Trouble> {
+        if self.status == self.recorded {
             return Ok(());
         }
         self.write_status().await?;
+        let before = std::mem::replace(&mut self.recorded, self.status.clone());
         self.count(Some(self.phase()));
         if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
             self.shared.metrics.ended(&format!("{:?}", last.outcome));
         }
-        self.announce(tidings::between(before, &self.status)).await;
+        self.announce(tidings::between(&before, &self.status)).await;
         if self.status.is_at_rest() {
             self.shared.claims.release(&self.key);
             self.shared.interests.release(&self.key.namespace);
@@ -102,8 +125,22 @@ impl Attendance {
         Ok(())
     }
 
+    /// The same when there is nothing more to do. Nothing but other words waits a moment: each record writes the whole plan.
+    pub(super) async fn record_at_the_end(&mut self) -> Result<(), Trouble> {
+        if self.status == self.recorded {
+            return Ok(());
+        }
+        if is_reworded(&self.recorded, &self.status) {
+            if self.reworded.is_some_and(|reworded| reworded.elapsed() < REWORDED) {
+                return Ok(());
+            }
+            self.reworded = Some(Instant::now());
+        }
+        self.record().await
+    }
+
     pub(super) async fn write_status(&mut self) -> Result<(), Trouble> {
-        let identity = self.shared.identity.clone();
+        let identity = self.shared.identity.to_string();
         self.status.agent = Some(Writer { version: env!("CARGO_PKG_VERSION").to_owned(), identity });
         let mut value = serde_json::to_value(&self.status).map_err(|error| Trouble::Refused(error.to_string()))?;
         self.unknown.put_back(&mut value);

@@ -146,7 +146,7 @@ async fn replica_sets(api: &Api, namespace: &str, workload: &Value) -> Result<Ve
     let labels = workload.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
     let terms = labels.into_iter().flatten().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
     let selector = terms.collect::<Vec<_>>().join(",");
-    let mut sets = api.list(&path, &format!("&labelSelector={}", segment(&selector))).await?;
+    let mut sets = api.read_list(&path, &format!("&labelSelector={}", segment(&selector)), Some(workload)).await?;
     sets.retain(|set| is_owned_by(set, workload));
     Ok(sets)
 }

@@ -137,7 +137,8 @@ async fn work(
         return;
     };
     let place = election.namespace.unwrap_or(namespace);
-    let mut election = Election::new(api.clone(), Arc::clone(&fence), place, election.name, options.identity.clone(), election.duration);
+    let mut election =
+        Election::new(api.for_lease(), Arc::clone(&fence), place, election.name, options.identity.clone(), election.duration);
     loop {
         tokio::select! {
             () = election.won() => {}

@@ -7,29 +7,84 @@ use tokio::sync::Notify;
 
 use super::api::Api;
 use super::claims::{Claims, PlanKey};
+use super::granted::Granted;
 use super::metrics::Metrics;
+use super::other_controller::Signs;
+use super::reads::Reads;
+use super::room::Room;
 use super::served::{Resource, Served};
 
 /// What all plans of one agent share.
+#[derive(Clone)]
 pub(super) struct Shared {
     /// The API server.
     pub(super) api: Api,
     /// What it serves.
-    pub(super) served: Served,
+    pub(super) served: Arc<Served>,
     /// Who this agent is, other than all others.
-    pub(super) identity: String,
+    pub(super) identity: Arc<str>,
     /// What is counted.
     pub(super) metrics: Arc<Metrics>,
     /// Who holds which object.
-    pub(super) claims: Claims,
+    pub(super) claims: Arc<Claims>,
     /// What plans in mid-release want to be woken by.
-    pub(super) interests: Interests,
+    pub(super) interests: Arc<Interests>,
+    /// What it may do in which namespace.
+    pub(super) granted: Arc<Granted>,
+    /// Whether OpenKruise's own controller runs.
+    pub(super) signs: Arc<Signs>,
+    /// What was written to Rollouts last.
+    pub(super) echoes: Arc<Echoes>,
+    /// How much of all plans is in memory.
+    pub(super) room: Arc<Room>,
 }
 
 impl Shared {
     /// Nothing known yet.
     pub(super) fn new(api: Api, metrics: Arc<Metrics>, identity: String) -> Self {
-        Self { api, served: Served::default(), identity, metrics, claims: Claims::default(), interests: Interests::default() }
+        Self {
+            api,
+            metrics,
+            identity: identity.into(),
+            served: Arc::default(),
+            claims: Arc::default(),
+            interests: Arc::default(),
+            echoes: Arc::default(),
+            room: Arc::default(),
+            granted: Arc::default(),
+            signs: Arc::default(),
+        }
+    }
+
+    /// The same for one plan, which knows what it has read.
+    pub(super) fn for_plan(&self, reads: Arc<Reads>) -> Self {
+        Self { api: self.api.for_plan(reads), ..self.clone() }
+    }
+}
+
+/// The versions of Rollouts that we have written and that no watch has told yet: they are no news, also when nobody attends to the
+/// plan any more.
+#[derive(Debug, Default)]
+pub(super) struct Echoes(Mutex<BTreeMap<PlanKey, String>>);
+
+impl Echoes {
+    /// We have written the plan's Rollout, which has this version now.
+    pub(super) fn expect(&self, plan: &PlanKey, version: &str) {
+        self.all().insert(plan.clone(), version.to_owned());
+    }
+
+    /// Whether a watch tells of our own write. It does so once.
+    pub(super) fn is_own(&self, plan: &PlanKey, version: Option<&str>) -> bool {
+        let mut all = self.all();
+        let is_own = version.is_some() && all.get(plan).map(String::as_str) == version;
+        if is_own {
+            all.remove(plan);
+        }
+        is_own
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<PlanKey, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

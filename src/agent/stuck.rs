@@ -29,12 +29,12 @@ impl Attendance {
             return Err(trouble);
         }
         // What has come of this pass is as it was recorded.
+        self.is_stale = true;
         if !matches!(self.look().await, Ok(true)) || self.unreadable.is_some() || self.unusable.is_some() {
             return Err(trouble);
         }
-        let before = self.status.clone();
         self.apply(&Event::Failed { reason: trouble.to_string(), permanent: trouble.is_permanent() });
-        self.record(&before).await?;
+        self.record().await?;
         if trouble.is_permanent() { Ok(Next::Wait(PAUSE)) } else { Err(trouble) }
     }
 
@@ -53,13 +53,13 @@ impl Attendance {
             self.shared.interests.clear(&self.key);
             return Ok(Next::Rest);
         }
-        let before = self.status.clone();
         self.status.observed_generation = Some(super::offer::generation(&self.object));
         self.status = record::stuck(&self.status, "PlanRefused", &problem, Timestamp::now());
         self.status.waiting_for = Some(format!("a plan that can be used: {problem}"));
-        if self.status != before {
+        if self.status != self.recorded {
             self.tell(Kind::Warning, "PlanRefused", &problem).await;
             self.write_status().await?;
+            self.recorded = self.status.clone();
             self.count(Some(self.phase()));
         }
         Ok(Next::Rest)
@@ -84,7 +84,7 @@ impl Attendance {
         let since = before.failure.as_ref().filter(|failure| failure.permanent).map_or(now, |failure| failure.since);
         self.status = record::stuck(&before, "Stalled", problem, now);
         self.status.failure = Some(Failure { reason: problem.to_owned(), permanent: true, since });
-        self.record(&before).await?;
+        self.record().await?;
         Ok(Next::Wait(PAUSE))
     }
 }

@@ -8,18 +8,19 @@ use tokio::sync::{Semaphore, watch as values};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::attend::plans;
+use super::bell::{Bell, Ring};
 use super::claims::PlanKey;
 use super::listing::{Listing, Place};
+use super::reads::Change;
 use super::served::Resource;
 use super::shared::Shared;
-use super::tend::{Bell, First, tend};
-use super::watch::{Seen, watch};
+use super::tend::{First, tend};
+use super::turns::Turns;
+use super::watch::{Seen, Sighting, watch};
 
-/// How many plans are worked on at the same time. Others wait for their turn, not for an answer.
-const AT_ONCE: usize = 16;
 /// How many plans that were there from the beginning are looked at for the first time at the same time: as many are held at
 /// once when the agent starts. Those in mid-release wait for nobody.
-const FIRST_AT_ONCE: usize = 2;
+const FIRST_AT_ONCE: usize = 4;
 
 /// The Rollouts of OpenKruise, by which people give commands.
 pub(super) fn rollouts() -> Resource {
@@ -29,9 +30,12 @@ pub(super) fn rollouts() -> Resource {
 /// What a watch has told.
 enum News {
     Plan(Place, Seen),
-    Rollout(Seen),
-    Object(String, Seen),
+    Rollout(Place, Seen),
+    Object(Informer, Seen),
 }
+
+/// What is watched for plans in mid-release: a resource in a namespace.
+type Informer = (String, Resource);
 
 /// Attends to all plans until it is dropped, with everything that it has begun.
 pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
@@ -43,7 +47,9 @@ pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
         let of = place.clone();
         let tell = move |seen| News::Plan(of.clone(), seen);
         watches.spawn(watch(client.clone(), plans(), place.clone(), tell, sender.clone()));
-        watches.spawn(watch(client, rollouts(), place.clone(), News::Rollout, sender.clone()));
+        let of = place.clone();
+        let tell = move |seen| News::Rollout(of.clone(), seen);
+        watches.spawn(watch(client, rollouts(), place.clone(), tell, sender.clone()));
     }
     let (examined, _) = values::channel(false);
     let supervisor = Supervisor {
@@ -53,10 +59,11 @@ pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
         informers: BTreeMap::new(),
         tasks: JoinSet::new(),
         bells: BTreeMap::new(),
+        watched: BTreeSet::new(),
         listing: Listing::of(&places),
         unexamined: BTreeSet::new(),
         examined: Arc::new(examined),
-        turns: Arc::new(Semaphore::new(AT_ONCE)),
+        turns: Turns::default(),
         first_turns: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
     };
     supervisor.run(receiver).await;
@@ -66,14 +73,16 @@ struct Supervisor {
     shared: Arc<Shared>,
     sender: Sender<News>,
     watches: JoinSet<()>,
-    informers: BTreeMap<(String, Resource), AbortHandle>,
+    informers: BTreeMap<Informer, AbortHandle>,
     tasks: JoinSet<(PlanKey, Report)>,
     bells: BTreeMap<PlanKey, Arc<Bell>>,
+    /// The collections of which a watch tells every change.
+    watched: BTreeSet<String>,
     listing: Listing,
     /// Plans that were there from the beginning and whose claims are not known yet.
     unexamined: BTreeSet<PlanKey>,
     examined: Arc<values::Sender<bool>>,
-    turns: Arc<Semaphore>,
+    turns: Turns,
     first_turns: Arc<Semaphore>,
 }
 
@@ -111,23 +120,68 @@ impl Supervisor {
     fn hear(&mut self, news: News) {
         match news {
             News::Plan(place, seen) => self.hear_of_plan(&place, seen),
-            // A plan has its Rollout's name.
-            News::Rollout(Seen::There(rollout) | Seen::Gone(rollout)) => {
-                let key = PlanKey { namespace: rollout.namespace.clone(), name: rollout.name };
-                if self.listing.knows(&key) {
-                    self.wake(&key);
-                }
-                for key in self.shared.interests.concerned(&rollout.namespace, &rollout.names) {
-                    self.wake(&key);
-                }
-            }
-            News::Object(namespace, Seen::There(object) | Seen::Gone(object)) => {
-                for key in self.shared.interests.concerned(&namespace, &object.names) {
-                    self.ring(&key, false, true);
-                }
-            }
-            News::Rollout(Seen::Begins | Seen::All | Seen::Refused) | News::Object(_, Seen::Begins | Seen::All | Seen::Refused) => {}
+            News::Rollout(place, seen) => self.hear_of_rollout(&place, &seen),
+            News::Object((namespace, resource), seen) => self.hear_of_object(&namespace, &resource, &seen),
         }
+    }
+
+    fn hear_of_rollout(&mut self, place: &Place, seen: &Seen) {
+        let (rollout, version) = match seen {
+            Seen::There(rollout) => (rollout, Some(rollout.version.as_str())),
+            Seen::Gone(rollout) => (rollout, None),
+            Seen::All => return self.set_watched(place.as_deref(), &rollouts(), true),
+            Seen::Refused => return self.set_watched(place.as_deref(), &rollouts(), false),
+            Seen::Begins => return,
+        };
+        // A plan has its Rollout's name.
+        let key = PlanKey { namespace: rollout.namespace.clone(), name: rollout.name.clone() };
+        let mut concerned = self.shared.interests.concerned(&rollout.namespace, &rollout.names);
+        concerned.retain(|other| *other != key);
+        for other in concerned {
+            self.tell(&other, &rollouts(), rollout, version, Ring::Loud);
+        }
+        if self.listing.knows(&key) && !self.shared.echoes.is_own(&key, version) {
+            self.tell(&key, &rollouts(), rollout, version, Ring::Loud);
+        }
+    }
+
+    fn hear_of_object(&mut self, namespace: &str, resource: &Resource, seen: &Seen) {
+        let (object, version) = match seen {
+            Seen::There(object) => (object, Some(object.version.as_str())),
+            Seen::Gone(object) => (object, None),
+            Seen::All => return self.set_watched(Some(namespace), resource, true),
+            Seen::Refused => return self.set_watched(Some(namespace), resource, false),
+            Seen::Begins => return,
+        };
+        for key in self.shared.interests.concerned(namespace, &object.names) {
+            self.tell(&key, resource, object, version, Ring::Quiet);
+        }
+    }
+
+    /// Tells a plan of an object, unless it knows it as it is.
+    fn tell(&mut self, key: &PlanKey, resource: &Resource, object: &Sighting, version: Option<&str>, ring: Ring) {
+        if let Some(bell) = self.bells.get(key) {
+            let (collection, address) = (resource.all_in(&object.namespace), resource.one(&object.namespace, &object.name));
+            if !bell.reads().tell(Change { collection: &collection, address: &address, version }) {
+                return;
+            }
+        }
+        self.ring(key, ring, ring == Ring::Quiet);
+    }
+
+    /// Notes whether a watch tells every change of a resource, in a namespace or in all.
+    fn set_watched(&mut self, namespace: Option<&str>, resource: &Resource, is_watched: bool) {
+        let concerned = self.bells.iter().filter(|(key, _)| namespace.is_none_or(|namespace| key.namespace == namespace));
+        for (key, bell) in concerned {
+            let collection = resource.all_in(&key.namespace);
+            if is_watched { bell.reads().watched(&collection) } else { bell.reads().unwatched(&collection) }
+        }
+        let collection = namespace.map_or_else(|| resource.everywhere(), |namespace| resource.all_in(namespace));
+        if is_watched {
+            self.watched.insert(collection)
+        } else {
+            self.watched.remove(&collection)
+        };
     }
 
     fn hear_of_plan(&mut self, place: &Place, seen: Seen) {
@@ -137,11 +191,13 @@ impl Supervisor {
                 let key = PlanKey { namespace: plan.namespace, name: plan.name };
                 let is_first = self.listing.is_first(place);
                 if self.listing.there(place, &key, plan.mark) {
-                    if is_first && !self.bells.contains_key(&key) {
+                    // No other plan holds anything: what is claimed is recorded with the finalizer in place.
+                    if is_first && plan.is_running && !self.bells.contains_key(&key) {
                         self.unexamined.insert(key.clone());
                         self.examine();
                     }
-                    self.ring(&key, true, plan.is_running);
+                    let ring = if plan.is_urgent { Ring::Urgent } else { Ring::Plan };
+                    self.ring(&key, ring, plan.is_running || !is_first);
                 }
             }
             Seen::Gone(plan) => {
@@ -164,28 +220,36 @@ impl Supervisor {
     }
 
     fn wake(&mut self, key: &PlanKey) {
-        self.ring(key, true, false);
+        self.ring(key, Ring::Plan, true);
     }
 
-    fn ring(&mut self, key: &PlanKey, loud: bool, is_running: bool) {
+    /// Wakes a plan's task, or begins one. One that is not pressing waits for its turn among all that are seen for the first time.
+    fn ring(&mut self, key: &PlanKey, ring: Ring, is_pressing: bool) {
         if let Some(bell) = self.bells.get(key) {
-            bell.ring(loud);
+            bell.ring(ring);
             return;
         }
         let bell = Arc::new(Bell::default());
+        bell.ring(ring);
+        for resource in [rollouts()]
+            .iter()
+            .chain(self.informers.keys().filter(|(namespace, _)| *namespace == key.namespace).map(|(_, resource)| resource))
+        {
+            let collection = resource.all_in(&key.namespace);
+            if self.watched.contains(&collection) || self.watched.contains(&resource.everywhere()) {
+                bell.reads().watched(&collection);
+            }
+        }
         self.bells.insert(key.clone(), Arc::clone(&bell));
-        let first = self
-            .unexamined
-            .contains(key)
-            .then(|| First { turns: (!is_running).then(|| Arc::clone(&self.first_turns)), looked: Arc::default() });
-        if let Some(first) = &first {
+        let first = First { turns: (!is_pressing).then(|| Arc::clone(&self.first_turns)), looked: Arc::default() };
+        if self.unexamined.contains(key) {
             let (key, looked) = (key.clone(), Arc::clone(&first.looked));
             self.tasks.spawn(async move {
                 looked.notified().await;
                 (key, Report::Examined)
             });
         }
-        let task = tend(Arc::clone(&self.shared), key.clone(), bell, Arc::clone(&self.turns), self.examined.subscribe(), first);
+        let task = tend(Arc::clone(&self.shared), key.clone(), bell, self.turns.clone(), self.examined.subscribe(), Some(first));
         let key = key.clone();
         self.tasks.spawn(async move {
             task.await;
@@ -217,20 +281,25 @@ impl Supervisor {
     /// Watches what plans in mid-release are interested in, and nothing else.
     fn inform(&mut self) {
         let wanted = self.shared.interests.wanted();
+        let mut idle = Vec::new();
         self.informers.retain(|key, handle| {
             let is_wanted = wanted.contains(key);
             if !is_wanted {
                 handle.abort();
+                idle.push(key.clone());
             }
             is_wanted
         });
+        for (namespace, resource) in idle {
+            self.set_watched(Some(&namespace), &resource, false);
+        }
         while self.watches.try_join_next().is_some() {}
         for (namespace, resource) in wanted {
             let key = (namespace.clone(), resource.clone());
             if self.informers.contains_key(&key) {
                 continue;
             }
-            let of = namespace.clone();
+            let of = key.clone();
             let tell = move |seen| News::Object(of.clone(), seen);
             let handle = self.watches.spawn(watch(self.shared.api.client(), resource, Some(namespace), tell, self.sender.clone()));
             self.informers.insert(key, handle);

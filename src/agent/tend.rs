@@ -1,60 +1,25 @@
 //! One plan's task: it sleeps until its bell rings, looks, does what can be done, and ends when the plan is at rest.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures::FutureExt as _;
-use tokio::sync::{Notify, Semaphore, watch as values};
+use tokio::sync::{Semaphore, watch as values};
+use tokio::time::{Instant, sleep_until};
 
 use super::attend::{Attendance, Next};
+use super::bell::Bell;
 use super::claims::PlanKey;
+use super::limits::Lane;
 use super::shared::Shared;
 use super::trouble::Trouble;
-
-/// How a plan's task is woken.
-#[derive(Default)]
-pub(super) struct Bell {
-    rung: AtomicBool,
-    /// Whether it was the plan or its Rollout that has changed.
-    loud: AtomicBool,
-    notify: Notify,
-}
-
-impl Bell {
-    /// Wakes the task. Loudly: the plan or its Rollout has changed.
-    pub(super) fn ring(&self, loud: bool) {
-        self.rung.store(true, Ordering::Release);
-        self.loud.fetch_or(loud, Ordering::AcqRel);
-        self.notify.notify_one();
-    }
-
-    /// Whether it has rung since the task looked last.
-    pub(super) fn has_rung(&self) -> bool {
-        self.rung.load(Ordering::Acquire)
-    }
-
-    /// Waits until it was rung loudly.
-    async fn rung_loudly(&self) {
-        while !self.loud.load(Ordering::Acquire) {
-            self.notify.notified().await;
-        }
-    }
-
-    /// Forgets what has rung up to now: what follows sees it.
-    fn hear(&self) {
-        let _ = self.notify.notified().now_or_never();
-        self.rung.store(false, Ordering::Release);
-        self.loud.store(false, Ordering::Release);
-    }
-}
+use super::turns::{Sort, Turns};
 
 /// What is different when a plan is looked at that was there from the beginning.
 pub(super) struct First {
     /// Those who wait for their turn; absent for a plan that does not.
     pub(super) turns: Option<Arc<Semaphore>>,
     /// Told when its claims are entered, or nobody should wait for that any longer.
-    pub(super) looked: Arc<Notify>,
+    pub(super) looked: Arc<tokio::sync::Notify>,
 }
 
 impl Drop for First {
@@ -65,63 +30,119 @@ impl Drop for First {
 
 /// So many failures in a row, and other plans wait no longer for what this one claims.
 const ENOUGH: u32 = 7;
+/// How long the content of a plan that only waits is held.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Why the plan is looked at now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// Something has happened, or a time is over.
+    Up,
+    /// It is held, and nothing has happened.
+    Held,
+    /// Something failed that may pass.
+    Again,
+}
 
 /// Attends to one plan until it is at rest. While it waits for its turn nothing of the plan is held.
 pub(super) async fn tend(
     shared: Arc<Shared>,
     key: PlanKey,
     bell: Arc<Bell>,
-    turns: Arc<Semaphore>,
+    turns: Turns,
     mut examined: values::Receiver<bool>,
     mut first: Option<First>,
 ) {
     let mut attendance: Option<Box<Attendance>> = None;
     let mut failed = 0;
+    let mut last_trouble: Option<Trouble> = None;
+    let mut woken = Woken::Up;
     loop {
         let first_turn = match first.as_ref().and_then(|first| first.turns.clone()) {
             Some(turns) => turns.acquire_owned().await.ok(),
             None => None,
         };
-        let Ok(turn) = turns.acquire().await else { return };
-        bell.hear();
-        let plan = attendance.get_or_insert_with(|| Box::new(Attendance::new(Arc::clone(&shared), key.clone())));
+        let goes_back = bell.is_urgent() || attendance.as_ref().is_some_and(|plan| plan.goes_back);
+        let sort = match woken {
+            _ if goes_back => Sort::Abort,
+            Woken::Up => Sort::Ordinary,
+            Woken::Held if bell.has_rung() => Sort::Ordinary,
+            Woken::Held => Sort::Held,
+            Woken::Again => Sort::Again,
+        };
+        let turn = turns.take(sort).await;
+        let heard = bell.hear();
+        let plan = attendance.get_or_insert_with(|| Box::new(Attendance::new(&shared, key.clone(), Arc::clone(bell.reads()))));
         plan.may_check = *examined.borrow();
-        let result = Box::pin(plan.pass(|| bell.loud.load(Ordering::Acquire))).await;
+        plan.wake(if sort == Sort::Held { Lane::Held } else { Lane::Look }, heard);
+        let result = turn.work(Box::pin(plan.pass(|| bell.is_loud()))).await;
         if plan.has_looked || failed >= ENOUGH {
             first = None;
         }
-        drop((turn, first_turn));
-        match result {
+        drop(first_turn);
+        woken = match result {
             Ok(Next::Rest) => return,
             Ok(Next::Examined) => {
+                plan.unload();
                 // Whatever rings meanwhile is seen afterwards.
                 if examined.wait_for(|examined| *examined).await.is_err() {
                     return;
                 }
+                Woken::Up
             }
             Ok(Next::Wait(time)) => {
                 failed = 0;
-                let _ = tokio::time::timeout(time, bell.notify.notified()).await;
+                wait(plan, time, bell.rung()).await
             }
             Ok(Next::Pause(time)) => {
                 failed = 0;
-                let _ = tokio::time::timeout(time, bell.rung_loudly()).await;
+                wait(plan, time, bell.rung_loudly()).await
             }
             // Also when we may not write: a lease that is renewed late is held again, and one that is lost ends this task.
-            Err(trouble) => pause(&shared, &key, &bell, &trouble, &mut failed).await,
+            Err(trouble) => {
+                if last_trouble.as_ref() != Some(&trouble) {
+                    // It got further, or something else is wrong now.
+                    failed = 0;
+                }
+                pause(plan, &bell, &trouble, &mut failed).await;
+                let woken = if trouble.is_passing() { Woken::Again } else { Woken::Up };
+                last_trouble = Some(trouble);
+                woken
+            }
+        };
+    }
+}
+
+/// Waits for so long or until it rings. A plan that is held keeps nothing meanwhile; any other leaves when it waits long, or
+/// when somebody else wants its room.
+async fn wait(plan: &mut Attendance, time: Duration, rung: impl Future<Output = ()>) -> Woken {
+    let mut rung = std::pin::pin!(rung);
+    let (end, idle) = (Instant::now() + time, Instant::now() + IDLE);
+    if plan.is_held {
+        plan.unload();
+    }
+    loop {
+        let room = Arc::clone(&plan.shared.room);
+        tokio::select! {
+            () = &mut rung => return Woken::Up,
+            () = sleep_until(end) => return if plan.is_held { Woken::Held } else { Woken::Up },
+            () = sleep_until(idle), if plan.is_loaded() => plan.unload(),
+            () = room.is_wanted(), if plan.is_loaded() => plan.unload(),
         }
     }
 }
 
-/// A moment that grows with each failure in a row, up to half a minute; of that, what people ask for is heard at once but in
-/// the first second. A conflict only means to look again.
-async fn pause(shared: &Shared, key: &PlanKey, bell: &Bell, trouble: &Trouble, failed: &mut u32) {
+/// A moment that grows with each failure of the same kind in a row, up to half a minute, and longer where the API server asks for it; of that, what
+/// people ask for is heard at once but in the first second. A conflict only means to look again.
+async fn pause(plan: &mut Attendance, bell: &Bell, trouble: &Trouble, failed: &mut u32) {
     *failed += 1;
-    shared.metrics.failed();
+    plan.shared.metrics.failed();
     let is_conflict = matches!(trouble, Trouble::Conflict(_)) && *failed < 5;
     let time = if is_conflict { Duration::from_millis(20) } else { Duration::from_millis(250) * 2_u32.pow((*failed).min(7)) };
-    tracing::warn!(plan = %key, %trouble, seconds = time.as_secs_f64(), "tried again");
+    let asked = if let Trouble::Busy { after: Some(after), .. } = trouble { (*after).min(Duration::from_mins(1)) } else { Duration::ZERO };
+    let time = time.max(asked);
+    tracing::warn!(plan = %plan.key, %trouble, seconds = time.as_secs_f64(), "tried again");
     let deaf = time.min(Duration::from_secs(1));
     tokio::time::sleep(deaf).await;
-    let _ = tokio::time::timeout(time.saturating_sub(deaf), bell.rung_loudly()).await;
+    wait(plan, time.saturating_sub(deaf), bell.rung_loudly()).await;
 }

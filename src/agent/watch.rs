@@ -16,6 +16,7 @@ use tokio::sync::mpsc::Sender;
 use super::glimpse::Glimpse;
 use super::hand_back::FINALIZER;
 use super::served::Resource;
+use crate::model::REQUEST_ANNOTATION;
 
 /// How many objects one answer lists: as much is held at once when the agent starts.
 const PAGE: u32 = 20;
@@ -48,6 +49,10 @@ pub(super) struct Sighting {
     pub(super) mark: u64,
     /// Whether it is a plan in mid-release.
     pub(super) is_running: bool,
+    /// Whether it is a plan that is being deleted, or carries a request to abort.
+    pub(super) is_urgent: bool,
+    /// Its resource version.
+    pub(super) version: String,
 }
 
 /// Watches a resource, in one namespace or in all, and tells what it sees until nobody listens.
@@ -139,7 +144,9 @@ fn sighting(object: Glimpse) -> Sighting {
     let service = metadata.labels.unwrap_or_default().remove("kubernetes.io/service-name");
     let mut marked = DefaultHasher::new();
     (&metadata.uid, metadata.generation, metadata.deletion_timestamp.is_some()).hash(&mut marked);
-    for ours in metadata.annotations.unwrap_or_default().iter().filter(|(key, _)| key.starts_with("rollout.dev/")) {
+    let annotations = metadata.annotations.unwrap_or_default();
+    let asks_to_abort = annotations.get(REQUEST_ANNOTATION).is_some_and(|request| request.contains("\"abort\""));
+    for ours in annotations.iter().filter(|(key, _)| key.starts_with("rollout.dev/")) {
         ours.hash(&mut marked);
     }
     Sighting {
@@ -148,6 +155,8 @@ fn sighting(object: Glimpse) -> Sighting {
         name,
         mark: marked.finish(),
         is_running: metadata.finalizers.unwrap_or_default().iter().any(|finalizer| finalizer == FINALIZER),
+        is_urgent: asks_to_abort || metadata.deletion_timestamp.is_some(),
+        version: metadata.resource_version.unwrap_or_default(),
     }
 }
 

@@ -174,16 +174,14 @@ impl Writes<'_> {
         if found == values || self.agreed.holds(&target.key, &found, &values) {
             return Ok(Wrote::Same);
         }
-        let operations = exact(&values, &live);
-        // The API server's own answer to "is it so?": defaults and spellings of quantities are no differences.
-        let meant = self.api.patch(&target.address, &operations, Mode::DryRun).await.map_err(trouble("write"))?;
-        let differences = differences(&live, &meant, &target.paths);
+        // The API server's own answer to "was it so?": defaults and spellings of quantities are no differences, and a patch that changes
+        // nothing is not stored.
+        let written = self.api.patch(&target.address, &exact(&values, &live), Mode::Real).await.map_err(trouble("write"))?;
+        self.agreed.note(&target.key, values_at(&written, &target.paths), values);
+        let differences = differences(&live, &written, &target.paths);
         if differences.is_empty() {
-            self.agreed.note(&target.key, found, values);
             return Ok(Wrote::Same);
         }
-        let written = self.api.patch(&target.address, &operations, Mode::Real).await.map_err(trouble("write"))?;
-        self.agreed.note(&target.key, values_at(&written, &target.paths), values);
         self.metrics.wrote(&target.resource.kind);
         Ok(Wrote::Changed(differences))
     }

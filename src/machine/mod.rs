@@ -1,8 +1,8 @@
 //! What the agent does next: a function of the plan, the recorded status, one event, and the time.
 //!
 //! Nothing here talks to a cluster, reads a clock, or fails. The one who drives the machine records the status that
-//! `next` returns, and only then does its `duty`. Every duty may be done twice: who comes back after a crash reads the
-//! status and does the duty again.
+//! `next` returns, where `records_first` says so before it does its `duty`. Every duty may be done twice: who comes back
+//! after a crash reads the status and does the duty again.
 //!
 //! Which plan goes in, `runs_object` says: the plan's object, or the one that was captured.
 
@@ -11,6 +11,7 @@ mod asked;
 mod ending;
 mod offered;
 mod pods;
+mod recorded;
 mod tell;
 mod ways;
 
@@ -21,6 +22,7 @@ use jiff::Timestamp;
 use crate::model::{Bindings, Bypass, Failure, Hold, Part, Plan, PlanSpec, PlanStatus, Purpose, Refreshed, Request, Stage, Verb};
 
 pub use advance::later;
+pub use recorded::records_first;
 
 /// What happened.
 ///

@@ -22,7 +22,7 @@ fn every_passing_failure_of_every_request_is_survived() {
         ("DELETE", "/deployments/shop-canary", 500),
         ("DELETE", "/services/shop-canary", 409),
         ("POST", "/events", 500),
-        ("POST", "/selfsubjectaccessreviews", 503),
+        ("POST", "/selfsubjectrulesreviews", 503),
     ];
     scenario(async |world| {
         let plan = shop();
@@ -86,8 +86,10 @@ fn a_right_that_is_taken_in_mid_release_is_told_and_keeps_nobody_from_giving_up(
             world.agent();
             world.until_gate(1).await;
             world.server.with(|store| store.forbidden.insert(right));
-            // Somebody touches it, so that the agent looks.
-            world.edit("VirtualService", "shop", "owner", |route| route["metadata"]["labels"] = serde_json::json!({"a": "b"}));
+            // Somebody touches both, so that the agent reads them again.
+            for (kind, name) in [("Deployment", "shop-canary"), ("Rollout", "shop")] {
+                world.edit(kind, name, "owner", |object| object["metadata"]["labels"]["a"] = serde_json::json!("b"));
+            }
             world.until(right, |world| world.status()["waitingFor"].as_str().is_some_and(|words| words.starts_with("cannot "))).await;
             assert_eq!(world.status()["phase"], "Stalled");
             world.request("abort", 0, "a");

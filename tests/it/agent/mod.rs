@@ -14,6 +14,7 @@ mod errors;
 mod first_write;
 mod in_flight;
 mod kept;
+mod load;
 mod releases;
 mod rights;
 mod server;

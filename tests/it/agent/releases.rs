@@ -137,7 +137,7 @@ fn an_agent_that_is_killed_at_every_recorded_state_ends_where_it_would_have_ende
         while world.status()["phase"] != "Succeeded" {
             changes.borrow_and_update();
             let status = world.status();
-            let now = json!([status["turn"], status["cursor"]["written"], status["captured"]]);
+            let now = json!([status["turn"], status["cursor"]["written"], status["captured"], world.writes("/virtualservices")]);
             if now != last {
                 last = now;
                 places += 1;
@@ -152,7 +152,7 @@ fn an_agent_that_is_killed_at_every_recorded_state_ends_where_it_would_have_ende
             let waited = tokio::time::timeout(std::time::Duration::from_secs(90), changes.changed()).await;
             assert!(waited.is_ok(), "stuck after {places} deaths: {:#}", world.status());
         }
-        assert!(places > 15, "only {places} places to die in");
+        assert!(places > 7, "only {places} places to die in");
         assert_eq!(world.faults(&plan, &plan.spec.target), Vec::<String>::new());
     });
 }

@@ -75,6 +75,9 @@ impl Server {
             self.with(|store| store.requests.push(super::store::Request { method: "WATCH".into(), path: path.clone(), is_dry_run: false }));
             return self.watch(&path, &query, is_partial);
         }
+        if parts.method != "GET" && self.with(|store| store.hangs(&parts.method, &path)) {
+            std::future::pending::<()>().await;
+        }
         let answer = self.with(|store| answer(store, parts.method.as_str(), &path, &query, &body, is_partial));
         let (status, value) = match answer {
             Ok(value) => (StatusCode::OK, value),
@@ -142,6 +145,9 @@ fn answer(store: &mut Store, method: &str, path: &str, query: &str, body: &Value
     if path.ends_with("/selfsubjectaccessreviews") {
         return Ok(review(store, body));
     }
+    if path.ends_with("/selfsubjectrulesreviews") {
+        return Ok(rules(store));
+    }
     if let Some(list) = discovery(store, path) {
         return list;
     }
@@ -176,6 +182,19 @@ fn review(store: &Store, body: &Value) -> Value {
     let text = |field: &str| attributes[field].as_str().unwrap_or_default();
     let is_forbidden = store.forbidden.contains(format!("{} {}", text("verb"), text("resource")).as_str());
     json!({"kind": "SelfSubjectAccessReview", "status": {"allowed": !is_forbidden}})
+}
+
+/// All that is not forbidden.
+fn rules(store: &Store) -> Value {
+    let rule = |verb: &str| {
+        let plurals = KINDS.iter().map(|(_, _, plural)| *plural);
+        let allowed = plurals.filter(|plural| !store.forbidden.contains(format!("{verb} {plural}").as_str()));
+        let resources: Vec<String> = allowed.flat_map(|plural| [plural.to_owned(), format!("{plural}/status")]).collect();
+        json!({"verbs": [verb], "apiGroups": ["*"], "resources": resources})
+    };
+    let rules: Vec<Value> = ["get", "list", "watch", "create", "patch", "update", "delete"].map(rule).into();
+    let rules = if store.has_other_rules { Vec::new() } else { rules };
+    json!({"kind": "SelfSubjectRulesReview", "status": {"resourceRules": rules, "incomplete": store.has_other_rules}})
 }
 
 /// `/apis/apps/v1` and its like.

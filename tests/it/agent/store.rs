@@ -73,6 +73,10 @@ pub(super) struct Store {
     pub(super) unserved: BTreeSet<&'static str>,
     /// `verb resource` that the agent may not do.
     pub(super) forbidden: BTreeSet<&'static str>,
+    /// Whether the rules of a namespace are not known as a whole.
+    pub(super) has_other_rules: bool,
+    /// Parts of paths whose writes get no answer, as behind a webhook that has gone.
+    pub(super) hanging: BTreeSet<&'static str>,
     /// Names of Deployments whose pods never get ready.
     pub(super) unready: BTreeSet<&'static str>,
     /// Names of Deployments of which one pod of the revision before is still there.
@@ -86,6 +90,15 @@ pub(super) struct Store {
 }
 
 impl Store {
+    /// Notes a write that gets no answer.
+    pub(super) fn hangs(&mut self, method: &hyper::Method, path: &str) -> bool {
+        let hangs = self.hanging.iter().any(|part| path.contains(part));
+        if hangs {
+            self.requests.push(Request { method: method.to_string(), path: path.to_owned(), is_dry_run: false });
+        }
+        hangs
+    }
+
     pub(super) fn get(&self, key: &Key) -> Option<&Value> {
         self.objects.get(key)
     }
