@@ -1,7 +1,7 @@
 //! The agent's budgets on a real control plane: what it takes at rest with a thousand plans, and how fast it goes on.
 //!
-//! `tests/e2e/run --bench` brings the control plane along and runs this with a release build; `rest`, `release` or `many`
-//! behind it only that part. Every time is read from a watch of the API server, every request from the API server's own audit log. Linux
+//! `tests/e2e/run --bench` brings the control plane along and runs this with a release build; the names of parts behind it (`PARTS`)
+//! only those. Every time is read from a watch of the API server, every request from the API server's own audit log. Linux
 //! only: memory and the processor's time are read from `/proc`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::panic, reason = "a program of its own, outside of the rooms")]
@@ -27,6 +27,7 @@ mod world;
 mod audit;
 mod course;
 mod gaps;
+mod load;
 mod park;
 mod rest;
 mod rows;
@@ -41,14 +42,17 @@ use audit::Audit;
 use control_plane::{ControlPlane, Definitions};
 use rows::Rows;
 
-/// How many releases run at the same time where many do.
-const MANY: usize = 20;
+/// What can be measured by itself.
+const PARTS: [&str; 7] = ["rest", "failover", "release", "requests", "gated", "at-once", "held"];
 
 /// What the command line asks for.
 struct Wishes {
     names: Vec<String>,
     plans: usize,
     runs: usize,
+    gated: usize,
+    at_once: usize,
+    held: usize,
 }
 
 fn main() -> ExitCode {
@@ -75,17 +79,22 @@ fn main() -> ExitCode {
 }
 
 fn wishes(mut arguments: impl Iterator<Item = String>) -> Result<Wishes, String> {
-    let mut wishes = Wishes { names: Vec::new(), plans: 1_000, runs: 3 };
+    let mut wishes = Wishes { names: Vec::new(), plans: 1_000, runs: 3, gated: 200, at_once: 500, held: 1_000 };
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|number| number.parse().ok()).ok_or(format!("`{argument}` needs a number"));
         match argument.as_str() {
             "--plans" => wishes.plans = number()?,
             "--runs" => wishes.runs = number()?,
+            "--gated" => wishes.gated = number()?,
+            "--at-once" => wishes.at_once = number()?,
+            "--held" => wishes.held = number()?,
             // The script's own, and cargo's.
             "--keep" | "--bench" => {}
             unknown if unknown.starts_with('-') => {
-                return Err(format!("unknown argument `{unknown}`; known are --plans N, --runs N, --keep, `rest`, `release` and `many`"));
+                let flags = "--plans N, --runs N, --gated N, --at-once N, --held N, --keep";
+                return Err(format!("unknown argument `{unknown}`; known are {flags} and the parts {}", PARTS.join(", ")));
             }
+            name if !PARTS.contains(&name) => return Err(format!("unknown part `{name}`; known are {}", PARTS.join(", "))),
             name => wishes.names.push(name.to_owned()),
         }
     }
@@ -94,25 +103,34 @@ fn wishes(mut arguments: impl Iterator<Item = String>) -> Result<Wishes, String>
 
 /// Measures what is wished for; true when every budget is met.
 fn measure(folder: &Path, wishes: &Wishes) -> Result<bool, String> {
-    let is_wanted = |name: &str| wishes.names.is_empty() || wishes.names.iter().any(|wish| name.contains(wish.as_str()));
+    let is_wanted = |name: &str| wishes.names.is_empty() || wishes.names.iter().any(|wish| wish == name);
     let audit = Audit::prepare(folder)?;
     let plane = ControlPlane::start_with(&folder.join("control-plane"), Definitions::Ours, audit.flags())?;
     subject::install_account(&plane)?;
     let mut rows = Rows::default();
-    let (park, more) = (folder.join("park"), if is_wanted("many") { MANY } else { 0 });
-    let size = park::fill(&plane, &park, wishes.plans, more)?;
+    let new = wishes.plans..wishes.plans + [1, wishes.gated, wishes.at_once, wishes.held].into_iter().max().unwrap_or(1);
+    let (park, size) = park::fill(&plane, &folder.join("park"), wishes.plans, new.len())?;
     rows.say(&format!("{} plans, {:.1} KB each in the cluster; load {}", wishes.plans, size / 1000.0, rows::load()));
     let mut agent = subject::Subject::new(&plane, folder)?;
     rest::measure(&mut agent, &audit, wishes.plans, is_wanted("rest"), &mut rows)?;
-    if is_wanted("release") {
-        scenario::measure(&plane, folder, &mut agent, wishes.runs, &mut rows)?;
+    let mut field = load::Field { plane: &plane, park: &park, agent: &mut agent, audit: &audit, rows: &mut rows };
+    if is_wanted("failover") {
+        field.failover(new.start, wishes.plans)?;
     }
-    if is_wanted("many") {
-        park::release(&plane, &park, wishes.plans..wishes.plans + MANY)?;
-        let memory = agent.memory()?;
-        rows.say("");
-        rows.value(&format!("{MANY} releases at their first gates: resident"), memory.resident, "MiB");
-        rows.value(&format!("{MANY} releases at their first gates: peak"), memory.peak, "MiB");
+    if is_wanted("release") {
+        scenario::measure(&plane, folder, field.agent, wishes.runs, field.rows)?;
+    }
+    if is_wanted("requests") {
+        scenario::requests(&plane, folder, &audit, field.rows)?;
+    }
+    if is_wanted("held") {
+        field.held(new.start..new.start + wishes.held)?;
+    }
+    if is_wanted("gated") {
+        field.gated(new.start..new.start + wishes.gated)?;
+    }
+    if is_wanted("at-once") {
+        field.at_once(new.start..new.start + wishes.at_once)?;
     }
     Ok(rows.are_met())
 }

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
@@ -21,13 +21,18 @@ use crate::world::{files, program};
 /// How many namespaces the plans are in.
 const NAMESPACES: usize = 20;
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(10);
 /// How many applications are applied at the same time.
 const AT_ONCE: usize = 6;
 
+/// All plans, rendered.
+pub(crate) struct Park {
+    folder: PathBuf,
+}
+
 /// Renders `count` plans and `more`, gives the agent its rights, and applies the first ones with all they need. Returns the size
 /// of a plan in JSON, in bytes.
-pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize, more: usize) -> Result<f64, String> {
+pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize, more: usize) -> Result<(Park, f64), String> {
     for (side, version) in [("before", "1.0"), ("after", "2.0")] {
         for number in 0..count + more {
             for (file, text) in application(number, 2, version) {
@@ -55,41 +60,69 @@ pub(crate) fn fill(plane: &ControlPlane, folder: &Path, count: usize, more: usiz
         workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err("a thread has failed".to_owned()))).collect()
     });
     let bytes = results.into_iter().sum::<Result<usize, String>>()?;
-    Ok(f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)) / f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX)))
+    let size = f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)) / f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
+    Ok((Park { folder: folder.to_owned() }, size))
 }
 
-/// Begins the release of the plans with these numbers, and returns when each waits at its first gate.
-pub(crate) fn release(plane: &ControlPlane, folder: &Path, numbers: Range<usize>) -> Result<(), String> {
-    let cluster = plane.admin("owner")?;
-    for number in numbers.clone() {
-        let name = application_name(number);
-        for file in files(&folder.join("before").join(&name)) {
-            let mut object = read(&file)?;
-            if object["kind"] == "Deployment" {
-                object["spec"]["replicas"] = json!(1);
+impl Park {
+    /// Applies what the releases of the plans with these numbers begin with, and waits for its pods.
+    pub(crate) fn prepare(&self, plane: &ControlPlane, numbers: Range<usize>) -> Result<(), String> {
+        let cluster = plane.admin("owner")?;
+        for number in numbers.clone() {
+            for file in files(&self.folder.join("before").join(application_name(number))) {
+                let mut object = read(&file)?;
+                if object["kind"] == "Deployment" {
+                    object["spec"]["replicas"] = json!(1);
+                }
+                cluster.apply(&object)?;
             }
-            cluster.apply(&object)?;
         }
+        for number in numbers {
+            let (namespace, name) = (namespace(number), application_name(number));
+            wait(&format!("{name} to be there"), || {
+                let live = cluster.get(At { kind: "Deployment", namespace: &namespace, name: &name })?.unwrap_or_default();
+                Ok(live["status"]["availableReplicas"] == 1)
+            })?;
+        }
+        Ok(())
     }
+
+    /// Applies the plans with these numbers.
+    pub(crate) fn begin(&self, plane: &ControlPlane, numbers: Range<usize>) -> Result<(), String> {
+        let cluster = plane.admin("owner")?;
+        for number in numbers {
+            cluster.create(&plan(&self.folder, number)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The status of a plan.
+pub(crate) fn status(plane: &ControlPlane, number: usize) -> Result<Value, String> {
+    let (namespace, name) = (namespace(number), application_name(number));
+    let live = plane.admin("owner")?.get(At { kind: "RolloutPlan", namespace: &namespace, name: &name })?;
+    Ok(live.unwrap_or_default()["status"].take())
+}
+
+/// Removes the plans with these numbers, and waits until what ran before runs again.
+pub(crate) fn remove(plane: &ControlPlane, numbers: Range<usize>) -> Result<(), String> {
+    let cluster = plane.admin("owner")?;
+    let at = |namespace: &str, number| (namespace.to_owned(), application_name(number));
     for number in numbers.clone() {
-        let (namespace, name) = (namespace(number), application_name(number));
-        wait(&format!("{name} to be there"), || {
-            let live = cluster.get(At { kind: "Deployment", namespace: &namespace, name: &name })?.unwrap_or_default();
-            Ok(live["status"]["availableReplicas"] == 1)
-        })?;
-        cluster.create(&plan(folder, number)?)?;
+        let (namespace, name) = at(&namespace(number), number);
+        cluster.delete(At { kind: "RolloutPlan", namespace: &namespace, name: &name }, "Background")?;
     }
     for number in numbers {
-        let (namespace, name) = (namespace(number), application_name(number));
-        wait(&format!("the first gate of {name}"), || {
-            let live = cluster.get(At { kind: "RolloutPlan", namespace: &namespace, name: &name })?.unwrap_or_default();
-            Ok(live["status"]["cursor"]["part"] == "gate")
+        let (namespace, name) = at(&namespace(number), number);
+        wait(&format!("the plan of {name} to be gone"), || {
+            Ok(cluster.get(At { kind: "RolloutPlan", namespace: &namespace, name: &name })?.is_none())
         })?;
     }
     Ok(())
 }
 
-fn wait(what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+/// Waits until it is so.
+pub(crate) fn wait(what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
     let end = Instant::now() + PATIENCE;
     while !is_so()? {
         if Instant::now() > end {

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::audit::{Asked, Audit, counted};
+use crate::load::number_of;
 use crate::rows::Rows;
 use crate::subject::Subject;
 
@@ -23,9 +24,13 @@ pub(crate) fn measure(agent: &mut Subject, audit: &Audit, plans: usize, is_wante
         return Ok(());
     }
     let first = agent.memory()?;
-    rows.value("new plans: start to rest", time.as_secs_f64(), "s");
+    let (most, each) = (20.0 * of(plans) / 1000.0, number_of(&audit.since(start), |asked| asked.verb != "watch") / of(plans));
+    rows.at_most("new plans: start to rest", time.as_secs_f64(), most, "s");
+    rows.at_most("new plans: requests of each", each, 4.0, "");
     rows.value("new plans: processor's time", agent.processor()?, "s");
-    rows.value("new plans: requests", requests(&audit.since(start), |_| true), "");
+    for (what, count) in counted(&audit.since(start)) {
+        rows.say(&format!("    {count} × {what}"));
+    }
     rows.at_most("new plans: peak", first.peak, 40.0, "MiB");
     rows.value("new plans: resident afterwards", first.resident, "MiB");
     agent.stop()?;
@@ -54,7 +59,7 @@ pub(crate) fn measure(agent: &mut Subject, audit: &Audit, plans: usize, is_wante
 }
 
 /// Starts the agent and waits until it asks for nothing more. Returns how long it was at work.
-fn settle(agent: &mut Subject, audit: &Audit, plans: usize) -> Result<Duration, String> {
+pub(crate) fn settle(agent: &mut Subject, audit: &Audit, plans: usize) -> Result<Duration, String> {
     let (begin, mut seen) = (Instant::now(), audit.length());
     agent.start()?;
     let (mut count, mut last) = (0, Instant::now());
@@ -74,6 +79,10 @@ fn settle(agent: &mut Subject, audit: &Audit, plans: usize) -> Result<Duration, 
         }
     }
     Ok(last.duration_since(begin))
+}
+
+fn of(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 fn is_other(asked: &Asked) -> bool {

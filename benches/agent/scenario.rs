@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use crate::audit::{Asked, Audit, counted};
 use crate::control_plane::ControlPlane;
 use crate::course::{self, Times};
 use crate::gaps::Gap;
+use crate::load::number_of;
 use crate::rows::{Rows, greatest, least, load, median};
 use crate::subject::Subject;
 use crate::world::World;
@@ -71,7 +73,7 @@ const SCENARIOS: &[Scenario] = &[
         name: "virtual-service-no-grace",
         routing: BY_VIRTUAL_SERVICE,
         route: VIRTUAL_SERVICE,
-        budget: Some(2.0),
+        budget: Some(0.35),
         kruise: Some([20.1, 10.2, 24.0]),
         grace: 0,
     },
@@ -131,6 +133,32 @@ pub(crate) fn measure(plane: &ControlPlane, folder: &Path, agent: &mut Subject, 
     let memory = agent.memory()?;
     rows.at_most("after the releases: resident", memory.resident, 25.0, "MiB");
     rows.at_most("after the releases: peak", memory.peak, 40.0, "MiB");
+    Ok(())
+}
+
+/// Counts what one release of two steps asks of the API server.
+pub(crate) fn requests(plane: &ControlPlane, folder: &Path, audit: &Audit, rows: &mut Rows) -> Result<(), String> {
+    let name = "two-steps";
+    let mut world = World::new(plane, &folder.join("worlds"), name)?;
+    write(&world.folder, &SCENARIOS[0], name)?;
+    for side in ["before", "after"] {
+        let file = world.folder.join(side).join("all.yaml");
+        let text = fs::read_to_string(&file).map_err(|error| error.to_string())?;
+        let one = "      - {replicas: 50%, traffic: 50%, pause: {}}\n";
+        fs::write(&file, text.replace(one, "")).map_err(|error| error.to_string())?;
+    }
+    let start = audit.length();
+    course::succeed(&mut world).map_err(|error| format!("{name}: {error}"))?;
+    let all = audit.since(start);
+    course::clear(&world);
+    // A watch begins with lists of its own.
+    let is_watch = |asked: &Asked| asked.verb == "watch" || asked.address.contains("limit=20&");
+    let asked: Vec<Asked> = all.into_iter().filter(|asked| !is_watch(asked) && asked.resource != "leases").collect();
+    rows.say("");
+    rows.at_most("a release of two steps: requests, watches aside", number_of(&asked, |_| true), 50.0, "");
+    for (what, count) in counted(&asked) {
+        rows.say(&format!("    {count} × {what}"));
+    }
     Ok(())
 }
 
