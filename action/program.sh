@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Finds the rollout program: the one that is named, the one in the tool cache, a release that is checked against its
-# checksum, or one built from the action's own source where the action is used by branch or commit.
+# Finds the rollout program: the one that is named, a release that is checked against its checksum, from the tool cache or from
+# the server, or one built from the action's own source where the action is used by branch or commit.
 set -euo pipefail
 
 tool_cache=${RUNNER_TOOL_CACHE:-$RUNNER_TEMP/tool-cache}
@@ -40,31 +40,36 @@ expected_digest() {
 }
 
 release() {
-  local version=$1 target archive expected folder unpacked
+  local version=$1 target archive expected kept unpacked
   target=$(target)
   archive=rollout-$version-$target.tar.gz
   expected=$(expected_digest "$archive")
   [ -n "$expected" ] || fail "there is no checksum for $archive; give it with the input checksum, or use another version"
-  # The checksum is part of the name: an archive that was checked once is the same forever.
-  folder=$tool_cache/rollout/$version/$target-${expected:0:16}
-  [ -x "$folder/rollout" ] && found "$folder/rollout"
+  kept=$tool_cache/rollout/$version/$archive
   unpacked=$(mktemp -d "$RUNNER_TEMP/rollout.XXXXXX")
-  curl --fail --silent --show-error --location --retry 5 --retry-all-errors --max-time 300 --output "$unpacked/$archive" \
-    "$GITHUB_SERVER_URL/$ACTION_REPOSITORY/releases/download/$version/$archive" || fail "cannot download $archive"
-  [ "$(digest_of "$unpacked/$archive")" = "$expected" ] || fail "$archive is not what its checksum says; nothing was run"
+  # Other jobs may write to the tool cache: what is in there is copied first, and is only believed by its checksum.
+  cp "$kept" "$unpacked/$archive" 2>/dev/null || true
+  if ! is_expected "$unpacked/$archive" "$expected"; then
+    curl --fail --silent --show-error --location --retry 5 --retry-all-errors --max-time 300 --output "$unpacked/$archive" \
+      "$GITHUB_SERVER_URL/$ACTION_REPOSITORY/releases/download/$version/$archive" || fail "cannot download $archive"
+    is_expected "$unpacked/$archive" "$expected" || fail "$archive is not what its checksum says; nothing was run"
+    { mkdir -p "${kept%/*}" && cp "$unpacked/$archive" "$kept"; } || echo "the tool cache takes no $archive" >&2
+  fi
   tar -xzf "$unpacked/$archive" -C "$unpacked" rollout
-  mkdir -p "$folder"
-  mv -f "$unpacked/rollout" "$folder/rollout"
-  rm -rf "$unpacked"
-  found "$folder/rollout"
+  rm -f "$unpacked/$archive"
+  found "$unpacked/rollout"
 }
+
+is_expected() { [ -f "$1" ] && [ "$(digest_of "$1")" = "$2" ]; }
 
 build() {
   local folder
   command -v cargo >/dev/null || fail "the action is used by branch or commit, and there is no cargo to build it; use a release, or name a program with the input binary"
-  folder=$tool_cache/rollout/source
+  # Of this job alone: other jobs may write to the tool cache.
+  folder=$RUNNER_TEMP/rollout-source
   echo "::group::Build rollout from source" >&2
-  cargo build --release --locked --no-default-features --manifest-path "$GITHUB_ACTION_PATH/Cargo.toml" --target-dir "$folder" >&2
+  # Not from the pull request's folder: cargo and rustup would read their configuration there, which can name programs to run.
+  (cd "$GITHUB_ACTION_PATH" && cargo build --release --locked --no-default-features --target-dir "$folder") >&2 || fail "rollout cannot be built here; the log says why"
   echo "::endgroup::" >&2
   found "$folder/release/rollout"
 }

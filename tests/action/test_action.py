@@ -223,6 +223,33 @@ class Program(Case):
         self.assertEqual(code, 2)
         self.assertIn("cannot download", log)
 
+    def test_a_program_in_the_cache_that_somebody_changed_is_never_run(self):
+        digest = self.release()
+        self.find(ACTION_REF=VERSION, INPUT_CHECKSUM=digest)
+        evil = b"#!/bin/sh\ntouch evil\n"
+        for kept in [path for path in (self.folder / "tools").rglob("*") if path.is_file()]:
+            kept.write_bytes(evil)
+            kept.chmod(0o755)
+        planted = self.folder / "tools/rollout" / VERSION / "rollout"
+        planted.write_bytes(evil)
+        planted.chmod(0o755)
+        code, log, outputs = self.find(ACTION_REF=VERSION, INPUT_CHECKSUM=digest)
+        self.assertEqual(code, 0, log)
+        self.assertEqual(self.github.count("GET", "releases"), 2)
+        self.assertIn("rollout 9.9.9", log)
+        self.assertFalse((self.folder / "evil").exists())
+        self.assertNotEqual(Path(outputs["path"]).read_bytes(), evil)
+
+    def test_a_build_reads_no_configuration_of_the_pull_request(self):
+        # Cargo and rustup look for theirs in the current folder and above it.
+        cargo = self.folder / "bin/cargo"
+        cargo.parent.mkdir()
+        cargo.write_text(f'#!/bin/bash\npwd >"{self.folder}/where"\nexit 1\n')
+        cargo.chmod(0o755)
+        code, log, _ = self.find(ACTION_REF="main", PATH=f"{cargo.parent}:{os.environ['PATH']}")
+        self.assertEqual(code, 2, log)
+        self.assertEqual((self.folder / "where").read_text().strip(), str(ROOT))
+
     def test_used_by_branch_it_is_built_with_the_locked_dependencies(self):
         cargo = self.folder / "bin/cargo"
         cargo.parent.mkdir()
