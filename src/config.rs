@@ -221,6 +221,10 @@ impl Reader<'_> {
         }
         let path = self.folder(pointer, fields, "path").unwrap_or_default();
         let output = self.folder(pointer, fields, "output").unwrap_or_else(|| OUTPUT.into());
+        if output.split('/').any(|name| name.starts_with('.')) {
+            let message = format!("plans go to no hidden folder: `{output}`");
+            self.fault(&format!("{pointer}/output"), message, "choose a folder whose name does not begin with a dot");
+        }
         if output.is_empty() || is_inside(&format!("{path}/"), &output) {
             let at = format!("{pointer}/output");
             self.fault(
@@ -337,6 +341,10 @@ mod tests {
             "environments:\n- {name: prod, path: a/b, output: a}\n",
             &["2:35 the output folder `a` holds the environment's own files in `a/b`"],
         );
+        for output in [".git/hooks", ".github/workflows", "a/.circleci"] {
+            let message = format!("2:30 plans go to no hidden folder: `{output}`");
+            case(&format!("environments:\n- {{name: a, path: p, output: {output}}}\n"), &[&message]);
+        }
         case("environments:\n- {name: a, path: u}\n- {name: a, path: v}\n", &["3:10 two environments have the name `a`"]);
         case("environments:\n- {name: a, path: x}\n- {name: b, path: x}\n", &["3:19 the environments `a` and `b` have the same path `x`"]);
     }

@@ -13,7 +13,7 @@ use super::kustomize::CommandLine;
 use super::origin::{Origin, Origins};
 use super::program::{self, Failed, Limits, Programs};
 use super::snapshot::Snapshot;
-use super::tree::{Kind, Tree};
+use super::tree::{Below, Kind, Tree};
 use super::work::{Job, Recipe, Work, is_kept, is_made};
 use super::{helm, kustomize};
 use crate::config::Chart;
@@ -81,7 +81,11 @@ pub fn carry_out(
         built.closures.insert(job.output.clone(), closure);
     }
     let home = snapshot.home();
-    let outcomes: Vec<_> = ready.par_iter().map(|(_, command)| program::run(&command.program, &command.arguments, &home, limits)).collect();
+    let run = |(_, command): &(&Job, CommandLine)| {
+        let (program, arguments) = programs.isolated(&command.program, &command.arguments);
+        program::run(&program, &arguments, &home, limits)
+    };
+    let outcomes: Vec<_> = ready.par_iter().map(run).collect();
     for ((job, command), outcome) in ready.iter().zip(outcomes) {
         match outcome {
             Ok(output) => done.push((job, output.into())),
@@ -121,7 +125,9 @@ fn closure_of(work: &Work, job: &Job, tree: &dyn Tree) -> Option<Closure> {
 fn chart_closure(work: &Work, chart: &Chart, tree: &dyn Tree) -> Closure {
     let folder = work.at(&chart.folder);
     let mut closure = Closure { names_rollouts: true, ..Closure::default() };
-    if chart.folder.contains(":/") {
+    if tree.kind(&folder) == Some(Kind::Link) || tree.kind(&folder.join("Chart.yaml")) == Some(Kind::Link) {
+        closure.findings.push(closure::linked(&chart.folder));
+    } else if chart.folder.contains(":/") {
         let message = format!("the chart `{}` is on the network, and builds have none", chart.folder);
         let help = "`helm pull --untar` it into the repository, or pipe `helm template` into `rollout render -`";
         closure.findings.push(Finding::error("chart-remote", message).help(help));
@@ -131,9 +137,15 @@ fn chart_closure(work: &Work, chart: &Chart, tree: &dyn Tree) -> Closure {
     }
     for values in &chart.values {
         let path = work.at(values);
-        if tree.kind(&path) != Some(Kind::File) {
-            let message = format!("there is no file of values `{values}`");
-            closure.findings.push(Finding::error("build-input-missing", message).help("correct the path, which is relative to the root"));
+        match tree.kind(&path) {
+            Some(Kind::File) => {}
+            Some(Kind::Link) => closure.findings.push(closure::linked(values)),
+            Some(Kind::Folder) | None => {
+                let message = format!("there is no file of values `{values}`");
+                closure
+                    .findings
+                    .push(Finding::error("build-input-missing", message).help("correct the path, which is relative to the root"));
+            }
         }
         closure.files.insert(path);
     }
@@ -141,7 +153,7 @@ fn chart_closure(work: &Work, chart: &Chart, tree: &dyn Tree) -> Closure {
     closure
 }
 
-/// The command that does the job, with its files where it finds them.
+/// The command that does the job, and a copy of its files that it finds them in.
 fn prepared(
     work: &Work,
     job: &Job,
@@ -150,16 +162,13 @@ fn prepared(
     snapshot: &mut Snapshot,
     programs: &Programs,
 ) -> Result<CommandLine, Box<Finding>> {
-    if !tree.is_in_place() {
-        copy(job, closure, tree, snapshot).map_err(|error| {
+    for path in inputs(work, job, closure, tree)? {
+        copy(&path, tree, snapshot).map_err(|error| {
             let message = format!("the files of `{}` cannot be copied: {error}", shown_file(work, job, tree));
             Box::new(Finding::error("build-failed", message))
         })?;
     }
-    let place = |path: &str| {
-        let path = work.at(path);
-        if tree.is_in_place() { path } else { snapshot.place_of(&path) }
-    };
+    let place = |path: &str| snapshot.place_of(&work.at(path));
     let (command, wanted) = match &job.recipe {
         Recipe::Kustomization(folder) => (kustomize::command(&place(folder), programs), "`kustomize` or `kubectl`"),
         Recipe::Chart(chart) => (helm::command(chart, &place, programs), "`helm`"),
@@ -172,19 +181,32 @@ fn prepared(
     })
 }
 
-/// Copies what a job is made from.
-fn copy(job: &Job, closure: &Closure, tree: &dyn Tree, snapshot: &mut Snapshot) -> io::Result<()> {
-    let whole: Vec<&Utf8PathBuf> = match job.recipe {
-        Recipe::Kustomization(_) => closure.whole.iter().collect(),
-        Recipe::Chart(_) => closure.folders.iter().collect(),
+/// All files that a job is made from.
+fn inputs(work: &Work, job: &Job, closure: &Closure, tree: &dyn Tree) -> Result<Vec<Utf8PathBuf>, Box<Finding>> {
+    let mut inputs: Vec<Utf8PathBuf> = closure.files.iter().cloned().collect();
+    let whole = match job.recipe {
+        Recipe::Kustomization(_) => &closure.whole,
+        Recipe::Chart(_) => &closure.folders,
     };
-    let inside = whole.into_iter().flat_map(|folder| tree.below(folder));
-    for path in closure.files.iter().cloned().chain(inside) {
-        if let Some(bytes) = tree.read(&path) {
-            snapshot.write(&path, &bytes)?;
+    for below in whole.iter().flat_map(|folder| tree.below(folder)) {
+        match (below, &job.recipe) {
+            (Below::File(path), _) => inputs.push(path),
+            // Nobody knows which files templates read: without one of them the chart is another.
+            (Below::Link(path), Recipe::Chart(_)) => {
+                return Err(Box::new(at_start(closure::linked(&shown(work, &path)), &shown_file(work, job, tree))));
+            }
+            // What a plugin names and does not find is an error of the program.
+            (Below::Link(_), Recipe::Kustomization(_)) => {}
         }
     }
-    Ok(())
+    Ok(inputs)
+}
+
+fn copy(path: &Utf8Path, tree: &dyn Tree, snapshot: &mut Snapshot) -> io::Result<()> {
+    if snapshot.holds(path) {
+        return Ok(());
+    }
+    tree.read(path).map_or(Ok(()), |bytes| snapshot.write(path, &bytes))
 }
 
 /// The files that builds are made from. Those with a Rollout that no build reads are told of.

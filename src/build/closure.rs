@@ -8,6 +8,9 @@ use super::kustomization::{self, Entry, Kustomization};
 use super::tree::{Kind, Tree, joined};
 use crate::model::{Finding, Position};
 
+/// The code of a link where a build reads.
+const LINK: &str = "build-input-link";
+
 /// The group of Rollouts.
 const GROUP: &[u8] = b"rollouts.kruise.io";
 
@@ -49,6 +52,7 @@ pub(super) fn of(folder: &Utf8Path, tree: &dyn Tree, show: &dyn Fn(&Utf8Path) ->
                 closure.files.insert(path.clone());
                 follow(&folder, &path, &kustomization, tree, show, &mut closure, &mut waiting);
             }
+            None if is_linked(&folder, tree) => closure.findings.push(linked(&show(&folder))),
             Some((path, Err(error))) => {
                 let message = format!("the kustomization cannot be read: {}", error.message);
                 closure.findings.push(Finding::error("kustomization-unreadable", message).at(&show(&path), error.position));
@@ -62,6 +66,23 @@ pub(super) fn of(folder: &Utf8Path, tree: &dyn Tree, show: &dyn Fn(&Utf8Path) ->
         closure.folders.insert(folder);
     }
     closure
+}
+
+/// The finding about a link that a build would have to follow.
+pub(super) fn linked(shown: &str) -> Finding {
+    let finding = Finding::error(LINK, format!("`{shown}` is a symbolic link, and builds follow none"));
+    finding.help("put the file itself there, or pipe your own build into `rollout render -`")
+}
+
+fn remote(path: &str) -> Finding {
+    let finding = Finding::error("kustomization-remote", format!("`{path}` is on the network, and builds have none"));
+    finding.help("copy it into the repository, or pipe your own build into `rollout render -`")
+}
+
+/// Whether the folder, or its kustomization, is a link.
+fn is_linked(folder: &Utf8Path, tree: &dyn Tree) -> bool {
+    let files = kustomization::NAMES.iter().map(|name| folder.join(name));
+    std::iter::once(folder.to_owned()).chain(files).any(|path| tree.kind(&path) == Some(Kind::Link))
 }
 
 type Read = Result<Option<Kustomization>, crate::yaml::ReadError>;
@@ -90,16 +111,22 @@ fn follow(
     for entry in &kustomization.entries {
         let Entry { path, position, is_resource } = entry;
         let target = joined(folder, path);
+        // Before anything else: kustomize fetches what looks remote, whatever stands at the path.
+        if entry.is_remote() {
+            closure.findings.push(remote(path).at(&show(file), *position));
+            continue;
+        }
         match tree.kind(&target) {
+            Some(Kind::Link) => closure.findings.push(linked(path).at(&show(file), *position)),
             Some(Kind::Folder) => waiting.push(target),
             Some(Kind::File) => {
-                closure.names_rollouts = closure.names_rollouts || tree.read(&target).is_some_and(|bytes| names_rollouts(&bytes));
+                let bytes = tree.read(&target).unwrap_or_default();
+                closure.names_rollouts = closure.names_rollouts || names_rollouts(&bytes);
+                let configured = std::str::from_utf8(&bytes).ok().filter(|text| text.contains("builtin")).map(kustomization::fetched);
+                for Entry { path, position, .. } in configured.into_iter().flatten() {
+                    closure.findings.push(remote(&path).at(&show(&target), position));
+                }
                 closure.files.insert(target);
-            }
-            None if entry.is_remote() => {
-                let message = format!("`{path}` is on the network, and builds have none");
-                let help = "copy it into the repository, or pipe your own build into `rollout render -`";
-                closure.findings.push(refuse(*position, "kustomization-remote", message).help(help));
             }
             None if *is_resource => {
                 let message = format!("there is no `{path}` here");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::Position;
+use crate::model::{Position, pointer};
 use crate::yaml;
 
 /// The names of a kustomization file, the first one wins.
@@ -33,13 +33,16 @@ impl Entry {
     pub(super) fn is_remote(&self) -> bool {
         let hosts = ["github.com", "gitlab.com", "bitbucket.org", "dev.azure.com", "ssh."];
         let is_host = |host: &&str| self.path.strip_prefix(*host).is_some_and(|rest| rest.starts_with(['/', ':']));
+        let has_scheme = |scheme: &str| self.path.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
         self.path.contains("://")
+            // `http:/host/x` too: kustomize parses a URL.
+            || ["http:", "https:"].into_iter().any(has_scheme)
             || self.path.starts_with("git@")
             || self.path.starts_with("git::")
             || self.path.contains("?ref=")
             || self.path.contains("?version=")
-            || self.path.contains(".git/")
-            || self.path.strip_suffix(".git").is_some()
+            // `example.com/org/repo.git//path`, but not `.git/config`.
+            || self.path.split('/').any(|part| part.strip_suffix(".git").is_some_and(|name| !name.is_empty()))
             || hosts.iter().any(is_host)
     }
 }
@@ -90,14 +93,58 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Kustomization>, yaml::ReadErro
             }
         }
     }
+    for field in ["generators", "transformers", "validators"] {
+        let inline = items(field).filter_map(|(index, item)| Some((index, item.as_str().filter(|item| item.contains('\n'))?)));
+        for (index, text) in inline {
+            let position = document.places.at(&format!("/{field}/{index}"));
+            entries.extend(fetched(text).into_iter().map(|entry| Entry { position, ..entry }));
+        }
+    }
     let is_component = value.get("kind").and_then(Value::as_str) == Some("Component");
     let has_plugins = ["generators", "transformers", "validators"].iter().any(|field| value.get(field).is_some());
     Ok(Some(Kustomization { is_component, has_plugins, entries }))
 }
 
+/// The fields by which a plugin of kustomize loads files.
+const LOADED: [&str; 5] = ["env", "envs", "files", "path", "paths"];
+
+/// What the plugins that a text configures would fetch: those of kustomize load files as a kustomization does.
+pub(super) fn fetched(text: &str) -> Vec<Entry> {
+    let documents = yaml::split(text).unwrap_or_default();
+    let documents = documents.iter().filter_map(|raw| yaml::read(raw).ok()?);
+    let mut fetched = Vec::new();
+    for document in documents.filter(|document| document.value.get("apiVersion").and_then(Value::as_str) == Some("builtin")) {
+        for (pointer, path) in loaded("", &document.value) {
+            let path = path.split_once('=').map_or(path.as_str(), |(_, path)| path);
+            fetched.push(Entry { path: path.to_owned(), position: document.places.at(&pointer), is_resource: false });
+        }
+    }
+    fetched.retain(Entry::is_remote);
+    fetched
+}
+
+/// The texts in fields that load files, with the pointers to them.
+fn loaded(pointer: &str, value: &Value) -> Vec<(String, String)> {
+    let inside = |key: &str, value: &Value| -> Vec<(String, String)> {
+        let at = pointer::child(pointer, key);
+        match value {
+            Value::String(text) if LOADED.contains(&key) => vec![(at, text.clone())],
+            Value::Array(items) if LOADED.contains(&key) => {
+                items.iter().enumerate().filter_map(|(index, item)| Some((format!("{at}/{index}"), item.as_str()?.to_owned()))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => loaded(&at, value),
+        }
+    };
+    match value {
+        Value::Object(fields) => fields.iter().flat_map(|(key, value)| inside(key, value)).collect(),
+        Value::Array(items) => items.iter().enumerate().flat_map(|(index, item)| inside(&index.to_string(), item)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Entry, read};
+    use super::{Entry, fetched, read};
     use crate::model::Position;
 
     fn paths(text: &str) -> Vec<String> {
@@ -124,6 +171,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_plugin_would_fetch_is_found() {
+        let text = "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nfiles: [a.txt, 'b=http://127.0.0.1/b']\n---\napiVersion: builtin\nkind: PatchTransformer\nnested: [{path: HTTPS:/x}]\n---\napiVersion: v1\nfiles: [http://x]\n";
+        let of = |text: &str| fetched(text).into_iter().map(|entry| (entry.path, entry.position.line)).collect::<Vec<_>>();
+        assert_eq!(of(text), [("http://127.0.0.1/b".to_owned(), 4), ("HTTPS:/x".to_owned(), 8)]);
+        let inline = "generators:\n- |\n  apiVersion: builtin\n  kind: SecretGenerator\n  envs: ['http://127.0.0.1/b']\n";
+        assert_eq!(paths(inline), ["http://127.0.0.1/b"]);
+    }
+
+    #[test]
     fn what_needs_the_network_is_told_from_paths() {
         let is_remote = |path: &str| Entry { path: path.into(), position: Position { line: 1, column: 1 }, is_resource: true }.is_remote();
         for remote in [
@@ -133,6 +189,7 @@ mod tests {
             "ssh://git@example.com/a.git",
             "example.com/org/repo.git",
             "example.com/org/repo?ref=v1",
+            "HTTP:/127.0.0.1/a.yaml",
         ] {
             assert!(is_remote(remote), "{remote}");
         }

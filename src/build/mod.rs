@@ -1,7 +1,8 @@
 //! Manifests that a program makes: kustomizations and charts, as they are and as they were.
 //!
 //! A build runs `kustomize`, `kubectl kustomize` or `helm template` as found on the PATH: never a shell, without network,
-//! variables or plugins, in bounded time and space. What it prints takes the place of the files that it was made from.
+//! variables or plugins, in bounded time and space, and only on a copy of the files that it names, which holds no links. What it
+//! prints takes the place of the files that it was made from.
 //!
 //! - `kustomization`, `closure`: what a kustomization names, and all that it is made from · `detect`: which are roots
 //! - `work`: what is to be built · `carry_out`: building it · `kustomize`, `helm`: the command lines · `program`: running them
@@ -23,5 +24,5 @@ mod work;
 pub use carry_out::{Built, carry_out};
 pub use origin::Origins;
 pub use program::{Limits, Programs};
-pub use tree::{Disk, Kind, Tree};
+pub use tree::{Below, Disk, Kind, Tree};
 pub use work::{Choice, Work, work};

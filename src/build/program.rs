@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +15,12 @@ use camino::Utf8Path;
 #[derive(Debug, Clone, Default)]
 pub struct Programs {
     folders: Vec<PathBuf>,
+    /// The program that starts others without a network; known after the first use.
+    isolation: OnceLock<Option<PathBuf>>,
 }
+
+/// What starts a program in a network of its own, in which there is not even loopback.
+const ISOLATION: [&str; 3] = ["--user", "--net", "--"];
 
 /// What a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +56,19 @@ const STDERR: u64 = 64 * 1024;
 impl Programs {
     /// Programs in the folders of a PATH. Relative ones are left out: the repository must not bring its own.
     pub fn on(search_path: &str) -> Self {
-        Self { folders: std::env::split_paths(search_path).filter(|folder| folder.is_absolute()).collect() }
+        Self { folders: std::env::split_paths(search_path).filter(|folder| folder.is_absolute()).collect(), ..Self::default() }
+    }
+
+    /// The same command line without a network, where the system lets us: proxies do not stand between a program and services on
+    /// loopback. Containers and some distributions forbid it.
+    pub(super) fn isolated(&self, program: &Path, arguments: &[OsString]) -> (PathBuf, Vec<OsString>) {
+        match self.isolation.get_or_init(|| self.find("unshare").filter(|unshare| isolates(unshare))) {
+            Some(unshare) => {
+                let before = ISOLATION.map(OsString::from).into_iter().chain([program.as_os_str().to_owned()]);
+                (unshare.clone(), before.chain(arguments.iter().cloned()).collect())
+            }
+            None => (program.to_owned(), arguments.to_vec()),
+        }
     }
 
     /// The first of this name.
@@ -58,6 +76,14 @@ impl Programs {
         let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
         self.folders.iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
     }
+}
+
+/// Whether the program can do what it is for.
+fn isolates(unshare: &Path) -> bool {
+    let mut command = Command::new(unshare);
+    command.args(ISOLATION).arg(unshare).arg("--version").env_clear();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    cfg!(target_os = "linux") && command.status().is_ok_and(|status| status.success())
 }
 
 #[cfg(unix)]
@@ -190,6 +216,18 @@ mod tests {
     fn a_program_that_prints_without_end_is_stopped() {
         let limits = Limits { bytes: 1024, ..Limits::default() };
         assert!(matches!(shell("while :; do echo more; done", limits), Err(Failed::TooMuch(1024))));
+    }
+
+    #[test]
+    fn a_program_has_no_network_where_the_system_lets_us() {
+        let programs = Programs::on("/usr/bin:/bin");
+        let (program, arguments) = programs.isolated(Path::new("/bin/sh"), &["-c".into(), "readlink /proc/self/ns/net".into()]);
+        let home = tempfile::tempdir().expect("a folder");
+        let home = Utf8Path::from_path(home.path()).expect("UTF-8");
+        let ours = std::fs::read_link("/proc/self/ns/net").map(|link| link.to_string_lossy().into_owned());
+        let theirs = run(&program, &arguments, home, Limits::default()).expect("output");
+        let is_ours = ours.is_ok_and(|ours| ours.as_bytes() == theirs.trim_ascii_end());
+        assert_eq!(is_ours, program == Path::new("/bin/sh") && cfg!(target_os = "linux"));
     }
 
     #[test]

@@ -71,6 +71,11 @@ impl Work {
         }
     }
 
+    /// The folder that all paths are relative to.
+    pub fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
     /// The same, of files below another folder.
     #[must_use]
     pub fn moved(&self, root: &Utf8Path) -> Self {
@@ -83,7 +88,7 @@ impl Work {
     }
 }
 
-/// Finds out what is to be built of the files below `root`, which `tree` holds.
+/// Finds out what is to be built of the files below `root`, an absolute path without links, which `tree` holds.
 pub fn work(files: &Files, config: &Config, choice: &Choice, root: &Utf8Path, tree: &dyn Tree) -> Work {
     let mut work = Work { config: config.clone(), root: root.to_owned(), before: config.clone(), jobs: Vec::new(), is_alone: false };
     match choice {

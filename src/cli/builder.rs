@@ -15,18 +15,32 @@ use super::{Failure, World};
 
 /// The head, built, and the means to build a base.
 pub(super) struct Builder {
+    choice: Choice,
     work: Work,
     head: Built,
     programs: Programs,
 }
 
 impl Builder {
-    /// Builds the files as they are.
-    pub(super) fn new(files: &Files, config: &Config, choice: &Choice, root: &Utf8Path, world: &World<'_>) -> Self {
-        let work = build::work(files, config, choice, root, &Disk);
+    /// Builds the files as they are, from nothing outside of the git repository where there is one.
+    pub(super) fn new(
+        files: &Files,
+        config: &Config,
+        choice: &Choice,
+        root: &Utf8Path,
+        git: Option<&git::Repository>,
+        world: &World<'_>,
+    ) -> Self {
+        let (root, disk) = on_disk(root, git);
+        let work = build::work(files, config, choice, &root, &disk);
         let programs = Programs::on(world.environment.get("PATH").map_or("", String::as_str));
-        let head = build::carry_out(&work, files, &Disk, None, &programs, Limits::default());
-        Self { work, head, programs }
+        let head = build::carry_out(&work, files, &disk, None, &programs, Limits::default());
+        Self { choice: choice.clone(), work, head, programs }
+    }
+
+    /// The folder that all paths are relative to, without links.
+    pub(super) fn root(&self) -> &Utf8Path {
+        self.work.root()
     }
 
     /// Whether nothing is built.
@@ -65,7 +79,9 @@ impl Builder {
             return files.clone();
         }
         if folder.is_dir() {
-            return self.base(&self.work.moved(folder), files, &Disk, None, findings);
+            let git = git::Repository::discover(folder).ok().flatten();
+            let (root, disk) = on_disk(folder, git.as_ref());
+            return self.base(&self.work.moved(&root), files, &disk, None, findings);
         }
         let first = files.iter().next().map(|(_, bytes)| bytes.clone());
         match self.work.only_output().zip(first) {
@@ -89,6 +105,32 @@ impl Builder {
         Ok(self.base(&self.work, files, tree, Some(&touched), findings))
     }
 
+    /// The files of a commit, built as its own configuration says, and the environments to read them with.
+    pub(super) fn of_commit_by_its_own(&self, files: &Files, config: &Config, tree: &BaseTree<'_>) -> (Files, Config) {
+        self.by_its_own(files, config, self.root(), tree)
+    }
+
+    /// The files of a folder, built as its own configuration says, and the environments to read them with.
+    pub(super) fn of_folder_by_its_own(&self, files: &Files, config: &Config, folder: &Utf8Path) -> (Files, Config) {
+        let git = git::Repository::discover(folder).ok().flatten();
+        let (root, disk) = on_disk(folder, git.as_ref());
+        self.by_its_own(files, config, &root, &disk)
+    }
+
+    fn by_its_own(&self, files: &Files, config: &Config, root: &Utf8Path, tree: &dyn Tree) -> (Files, Config) {
+        let work = build::work(files, config, &self.choice, root, tree);
+        let built = build::carry_out(&work, files, tree, None, &self.programs, Limits::default());
+        (built.files, work.config)
+    }
+
+    /// Whether the command line says what is built, whatever the configuration says.
+    pub(super) fn is_chosen(&self) -> bool {
+        match self.choice {
+            Choice::Configured => false,
+            Choice::Nothing | Choice::Kustomize(_) | Choice::Helm(_) => true,
+        }
+    }
+
     /// That a base cannot be built is no error: the change may mend it.
     fn base(
         &self,
@@ -109,4 +151,12 @@ impl Builder {
         }
         built.files
     }
+}
+
+/// A folder without links in its path, and the files that a build of it may be made from: those of the git repository around it.
+fn on_disk(folder: &Utf8Path, git: Option<&git::Repository>) -> (Utf8PathBuf, Disk) {
+    let root = folder.canonicalize_utf8().unwrap_or_else(|_| folder.to_owned());
+    let around = git.and_then(|git| git.root().canonicalize_utf8().ok()).filter(|top| root.starts_with(top));
+    let top = around.or_else(|| root.ancestors().last().map(Utf8Path::to_owned)).unwrap_or_else(|| root.clone());
+    (root, Disk::new(top))
 }

@@ -86,8 +86,7 @@ pub(super) fn commit(order: &Order<'_>) -> Result<Committed, Failure> {
     if branch.is_checked_out() {
         // The reference goes last: what fails before it leaves plans that are written or staged, and no commit.
         for (output, files) in order.trees {
-            let root = order.repository.elsewhere.clone().unwrap_or_else(|| order.repository.root.join(output));
-            disk::write_tree(&root, files, &|former| (order.is_stale)(output, former))?;
+            disk::write_tree(&order.repository.place_of(output), files, &|former| (order.is_stale)(output, former))?;
         }
         git.stage(&changes.all, &changes.removed)?;
     }

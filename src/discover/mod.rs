@@ -5,7 +5,7 @@
 //! - `documents`: the objects in files, in two passes · `understood`: what is known of a Rollout then · `sniff`, `wanted`, `skip`: what is never parsed · `text`, `lists`
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`, `relabelled`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
-//!   `removed`: those that a change takes away
+//!   `removed`, `unread`: those that a change takes away, or that nothing reads any more
 //! - `originals`: what references lead to · `placeholders`: what is filled in later · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
 mod asked;
@@ -33,6 +33,7 @@ mod sniff;
 mod steps;
 mod text;
 mod understood;
+mod unread;
 mod v1alpha1;
 mod v1beta1;
 mod wanted;
@@ -51,6 +52,7 @@ pub use originals::originals;
 pub use relabelled::{ChangedFile, Relabelled, relabelled};
 pub use removed::removed;
 pub use skip::charts_with_rollouts;
+pub use unread::{Head, Rules, unread};
 
 use crate::config::{Config, Environment};
 use crate::files::Files;

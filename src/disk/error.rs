@@ -73,6 +73,14 @@ pub enum DiskError {
         /// The link.
         path: Utf8PathBuf,
     },
+    /// A folder that git or a forge reads its own files from.
+    #[error(
+        "refusing to write below `{path}`, which git and forges read their own files from\nhelp: choose another folder with `--out`, or as `output` in `.rollout.yaml`"
+    )]
+    Reserved {
+        /// The folder.
+        path: Utf8PathBuf,
+    },
     /// A folder stands where a file must go, or the other way round.
     #[error("cannot write `{path}`: {found} is in the way\nhelp: remove or rename it")]
     InTheWay {

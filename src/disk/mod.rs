@@ -8,6 +8,7 @@
 mod compare;
 mod error;
 mod former;
+mod place;
 mod read;
 mod select;
 mod write;
@@ -15,6 +16,7 @@ mod write;
 pub use compare::{Difference, Stale, compare_tree};
 pub use error::DiskError;
 pub use former::{Former, left_over};
-pub use read::{LARGEST_FILE, LARGEST_STREAM, Reading, STREAM, Unread, read, read_rendered, read_start, read_stream};
+pub use place::ensure_own;
+pub use read::{LARGEST_FILE, LARGEST_STREAM, Reading, STREAM, Unread, add_tracked, read, read_rendered, read_start, read_stream};
 pub use select::is_read;
 pub use write::{Written, write_tree};

@@ -12,7 +12,7 @@ use camino::Utf8Path;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::error::DiskError;
-use super::select::{is_entered, is_file_read, is_vendored};
+use super::select::{is_entered, is_file_read, is_read, is_vendored};
 use crate::files::Files;
 
 /// A longer file is not a manifest; it is counted, not read.
@@ -57,7 +57,7 @@ pub enum Unread {
 /// Reads a folder, or the one file that `root` names (whatever its name; found under its file name).
 ///
 /// In a folder, git-ignored, hidden and vendored files are skipped, and so is all that is neither YAML, JSON nor a
-/// gateway's script.
+/// gateway's script. [`add_tracked`] adds those that git tracks all the same.
 ///
 /// # Errors
 /// Only when nothing at all could be read; a single bad file is an [`Unread`].
@@ -68,6 +68,39 @@ pub fn read(root: &Utf8Path) -> Result<Reading, DiskError> {
         Err(source) => return Err(DiskError::Read { path: root.to_owned(), source }),
     };
     if metadata.is_dir() { read_folder(root) } else { read_single(root, &metadata) }
+}
+
+/// Adds those of the files, by their sorted paths below the root, that [`read`] has passed over: a `.gitignore` says nothing about a
+/// file that git tracks. Those that are not there, or stand behind a link, are left out.
+pub fn add_tracked(reading: &mut Reading, root: &Utf8Path, paths: &[String]) {
+    let mut buffer = Vec::new();
+    for path in passed_over(&reading.files, paths) {
+        if reading.unread.contains_key(path) {
+            continue;
+        }
+        let place = root.join(path);
+        let folders = place.ancestors().take_while(|folder| *folder != root);
+        let kinds: Option<Vec<fs::FileType>> = folders.map(|folder| Some(fs::symlink_metadata(folder).ok()?.file_type())).collect();
+        let is_plain = kinds.is_some_and(|kinds| kinds[0].is_file() && kinds[1..].iter().all(fs::FileType::is_dir));
+        if !is_plain {
+            continue;
+        }
+        match content(place.as_std_path(), LARGEST_FILE, &mut buffer) {
+            Ok(Content::Bytes(bytes)) => reading.files.insert(path.clone(), bytes),
+            Ok(Content::TooLarge(bytes)) => _ = reading.unread.insert(path.clone(), Unread::TooLarge { bytes }),
+            Err(error) => _ = reading.unread.insert(path.clone(), Unread::Failed { message: error.to_string() }),
+        }
+    }
+}
+
+/// Those of the paths, which are sorted, that are none of the files and can matter.
+fn passed_over<'a>(files: &Files, paths: &'a [String]) -> Vec<&'a String> {
+    let mut read = files.iter().map(|(path, _)| path).peekable();
+    let is_passed_over = |path: &&String| {
+        while read.next_if(|read| *read < path.as_str()).is_some() {}
+        read.peek() != Some(&path.as_str()) && is_read(path)
+    };
+    paths.iter().filter(is_passed_over).collect()
 }
 
 /// Reads one file, but no more than `limit` bytes of it: a pipe or a device tells no length, and may never end.

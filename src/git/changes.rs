@@ -83,6 +83,21 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Returns the regular files that git tracks below a folder (its path below the root, empty for all), relative to it and
+    /// sorted, as far as they are wanted: whatever `.gitignore` says, and wherever it stands. Files that a sparse checkout leaves out are
+    /// none.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn tracked(&self, prefix: &str, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+        let index = self.git.index().map_err(|source| self.unreadable("the index", source))?;
+        let is_there = |entry: &git2::IndexEntry| entry.mode & 0o170_000 == 0o100_000 && entry.flags_extended & SKIP_WORKTREE == 0;
+        let path = |entry: git2::IndexEntry| below(std::str::from_utf8(&entry.path).ok()?, prefix).map(str::to_owned);
+        Ok(index.iter().filter(is_there).filter_map(path).filter(|path| is_wanted(path)).collect())
+    }
+}
+
 /// Links and submodules are not read from the working tree, so they were not there in the commit either.
 fn is_regular(file: &git2::DiffFile<'_>) -> bool {
     file.exists() && matches!(file.mode(), git2::FileMode::Blob | git2::FileMode::BlobExecutable | git2::FileMode::BlobGroupWritable)

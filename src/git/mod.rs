@@ -21,5 +21,5 @@ pub use changes::Changes;
 pub use commit::{Commit, Draft};
 pub use error::GitError;
 pub use push::{Pushed, without_credentials};
-pub use repository::Repository;
+pub use repository::{Entry, Repository};
 pub use source::Source;

@@ -2,6 +2,9 @@
 //!
 //! Nothing that git says is shown before credentials are taken out of it.
 
+use std::env;
+use std::io;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use super::branch::Branch;
@@ -19,16 +22,30 @@ pub enum Pushed {
 }
 
 /// Variables that point git to another repository, or make it print what it sends.
-const UNWANTED: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
+const UNWANTED: [&str; 12] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
+    "GIT_CURL_VERBOSE",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
     "GIT_TRACE",
     "GIT_TRACE_CURL",
     "GIT_TRACE_PACKET",
-    "GIT_CURL_VERBOSE",
     "GIT_TRACE_REDACT",
+    "GIT_WORK_TREE",
+];
+
+/// Settings by which git runs no program but those of the transport: no hooks, no monitor, no helper that an address names.
+const SETTINGS: [&str; 7] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.ext.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
 ];
 
 impl Repository {
@@ -41,7 +58,7 @@ impl Repository {
         self.ensure_remote(remote)?;
         let tracking = format!("refs/remotes/{remote}/{branch}");
         let refspec = format!("+refs/heads/{branch}:{tracking}");
-        let output = self.run(&["fetch", "--quiet", "--no-tags", remote, &refspec], branch)?;
+        let output = self.run(&["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", remote, &refspec], branch)?;
         if output.status.success() {
             return Ok(());
         }
@@ -62,7 +79,7 @@ impl Repository {
     pub fn push(&self, remote: &str, branch: &Branch, commit: Commit) -> Result<Pushed, GitError> {
         self.ensure_remote(remote)?;
         let refspec = format!("{}:{}", commit.id(), branch.reference());
-        let output = self.run(&["push", "--porcelain", remote, &refspec], &branch.name)?;
+        let output = self.run(&["push", "--porcelain", "--no-verify", "--recurse-submodules=no", remote, &refspec], &branch.name)?;
         if output.status.success() {
             return Ok(Pushed::Taken);
         }
@@ -96,15 +113,29 @@ impl Repository {
     }
 
     fn run(&self, arguments: &[&str], branch: &str) -> Result<Output, GitError> {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(self.root.as_str()).args(arguments).stdin(Stdio::null());
+        let failed = |source| GitError::NoProgram { branch: branch.to_owned(), source };
+        let mut command = Command::new(program().ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?);
+        command.arg("-C").arg(self.root.as_str());
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.args(arguments).stdin(Stdio::null());
         for variable in UNWANTED {
             command.env_remove(variable);
         }
+        // Said, not looked for: what git finds by itself may be another repository than the one that was read.
+        command.env("GIT_DIR", self.git.path()).env("GIT_WORK_TREE", self.root.as_str());
         // Its words are looked at, and nobody is there to answer a question.
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
-        command.output().map_err(|source| GitError::NoProgram { branch: branch.to_owned(), source })
+        command.output().map_err(failed)
     }
+}
+
+/// Git on the PATH. Relative folders of the PATH are left out: the repository must not bring its own.
+fn program() -> Option<PathBuf> {
+    let name = format!("git{}", env::consts::EXE_SUFFIX);
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
 /// Returns the text with the user names and passwords of all its addresses taken out.

@@ -1,5 +1,8 @@
 //! A repository found, and the files of its commits.
 
+use std::collections::BTreeMap;
+use std::fs;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use git2::{ErrorClass, ErrorCode, ObjectType, RepositoryOpenFlags};
 
@@ -15,17 +18,22 @@ pub struct Repository {
 impl Repository {
     /// Finds the repository that a folder or file lies in. None: it lies in none, or in one without a working tree.
     ///
+    /// Only `.git` counts, in the folder or above it, as with git's `safe.bareRepository=explicit`: a folder that looks like a
+    /// repository without a working tree may be plain files of a commit, with a configuration of whoever wrote them.
+    ///
     /// # Errors
     /// When there is one that cannot be read, or that belongs to another user.
     pub fn discover(path: &Utf8Path) -> Result<Option<Repository>, GitError> {
-        let no_ceiling: [&str; 0] = [];
-        let git = match git2::Repository::open_ext(path, RepositoryOpenFlags::CROSS_FS, no_ceiling) {
-            Ok(git) => git,
-            Err(error) if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Repository => return Ok(None),
-            Err(error) => return Err(refused(path, error)),
-        };
-        let root = git.workdir().and_then(Utf8Path::from_path).map(|root| Utf8PathBuf::from(root.as_str().trim_end_matches('/')));
-        Ok(root.map(|root| Repository { git, root }))
+        // Where `deploy` is a link, the folders above are those of what it names.
+        let path = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+        for folder in path.ancestors() {
+            if let Some(git) = opened(folder)? {
+                let root = git.workdir().and_then(Utf8Path::from_path);
+                let root = root.map(|root| Utf8PathBuf::from(root.as_str().trim_end_matches('/')));
+                return Ok(root.map(|root| Repository { git, root }));
+            }
+        }
+        Ok(None)
     }
 
     /// The folder of the working tree, absolute.
@@ -67,30 +75,26 @@ impl Repository {
         Ok(Some(blob.content().to_vec()))
     }
 
-    /// Returns whether a path of a commit, relative to the root, is a folder. None: there is nothing, or a link.
+    /// Returns what stands at a path of a commit, relative to the root. None: there is nothing, or a submodule.
     ///
     /// # Errors
     /// When the commit is missing from the repository or damaged.
-    pub fn is_folder_at(&self, base: &Base, path: &str) -> Result<Option<bool>, GitError> {
+    pub fn entry_at(&self, base: &Base, path: &str) -> Result<Option<Entry>, GitError> {
         if path.is_empty() {
-            return Ok(Some(true));
+            return Ok(Some(Entry::Folder));
         }
         match self.tree(base)?.get_path(std::path::Path::new(path)) {
-            Ok(entry) => Ok(match entry.kind() {
-                Some(ObjectType::Tree) => Some(true),
-                Some(ObjectType::Blob) if is_file(entry.filemode()) => Some(false),
-                _ => None,
-            }),
+            Ok(entry) => Ok(Entry::of(&entry)),
             Err(error) if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Tree => Ok(None),
             Err(source) => Err(self.unreadable(path, source)),
         }
     }
 
-    /// Lists every file of a commit below a folder, by its path below the root, sorted. Links and submodules are left out.
+    /// Lists every file and link of a commit below a folder, by its path below the root. Submodules are left out.
     ///
     /// # Errors
     /// When the commit or a folder is missing from the repository or damaged.
-    pub fn files_at(&self, base: &Base, folder: &str) -> Result<Vec<String>, GitError> {
+    pub fn entries_at(&self, base: &Base, folder: &str) -> Result<BTreeMap<String, Entry>, GitError> {
         let root = self.tree(base)?;
         let tree = if folder.is_empty() {
             root
@@ -98,17 +102,17 @@ impl Repository {
             let entry = root.get_path(std::path::Path::new(folder)).map_err(|source| self.unreadable(folder, source))?;
             self.git.find_tree(entry.id()).map_err(|source| self.unreadable(folder, source))?
         };
-        let mut files = Vec::new();
+        let mut entries = BTreeMap::new();
         let walked = tree.walk(git2::TreeWalkMode::PreOrder, |parent, entry| {
-            if let (Ok(parent), Some(name), true) = (std::str::from_utf8(parent.as_bytes()), entry.name().ok(), is_file(entry.filemode())) {
+            let kind = Entry::of(entry).filter(|kind| *kind != Entry::Folder);
+            if let (Ok(parent), Ok(name), Some(kind)) = (std::str::from_utf8(parent.as_bytes()), entry.name(), kind) {
                 let below = format!("{parent}{name}");
-                files.push(if folder.is_empty() { below } else { format!("{folder}/{below}") });
+                entries.insert(if folder.is_empty() { below } else { format!("{folder}/{below}") }, kind);
             }
             git2::TreeWalkResult::Ok
         });
         walked.map_err(|source| self.unreadable(folder, source))?;
-        files.sort();
-        Ok(files)
+        Ok(entries)
     }
 
     pub(super) fn tree(&self, base: &Base) -> Result<git2::Tree<'_>, GitError> {
@@ -121,9 +125,41 @@ impl Repository {
     }
 }
 
-/// Regular files, executable or not.
-fn is_file(mode: i32) -> bool {
-    matches!(mode, 0o100_644 | 0o100_755 | 0o100_664)
+/// What stands at a path of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// A folder.
+    Folder,
+    /// A regular file, executable or not.
+    File,
+    /// A symbolic link.
+    Link,
+}
+
+impl Entry {
+    fn of(entry: &git2::TreeEntry<'_>) -> Option<Self> {
+        match (entry.kind(), entry.filemode()) {
+            (Some(ObjectType::Tree), _) => Some(Self::Folder),
+            (Some(ObjectType::Blob), 0o100_644 | 0o100_755 | 0o100_664) => Some(Self::File),
+            (Some(ObjectType::Blob), 0o120_000) => Some(Self::Link),
+            _ => None,
+        }
+    }
+}
+
+/// The repository whose working tree is this folder.
+fn opened(folder: &Utf8Path) -> Result<Option<git2::Repository>, GitError> {
+    let place = folder.join(".git");
+    if fs::symlink_metadata(&place).is_err() {
+        return Ok(None);
+    }
+    let no_ceiling: [&str; 0] = [];
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::CROSS_FS;
+    match git2::Repository::open_ext(&place, flags, no_ceiling) {
+        Ok(git) => Ok(Some(git)),
+        Err(error) if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Repository => Ok(None),
+        Err(error) => Err(refused(folder, error)),
+    }
 }
 
 fn refused(path: &Utf8Path, source: git2::Error) -> GitError {

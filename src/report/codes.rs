@@ -37,6 +37,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A kustomization or chart cannot be built.\n\nThe message is what `kustomize`, `kubectl` or `helm` said. Builds run as those programs are found on the PATH, without network, variables of the environment, plugins or Helm inside of kustomize. A chart's dependencies have to be in its `charts` folder.",
     ),
     (
+        "build-input-link",
+        "A build would have to follow a symbolic link.\n\nBuilds run on a copy of the files that they are made from, and a link is not copied: it may lead to any file of the machine that builds, which would then stand in the report. Put the file itself in its place, or build by yourself: `helm template … | rollout render -`.",
+    ),
+    (
         "build-input-missing",
         "Something that a build is made from is not there.\n\nA path of a kustomization, a chart, or a file of values leads nowhere. Paths of `.rollout.yaml` are relative to the root.",
     ),
@@ -260,12 +264,20 @@ pub const CODES: &[(&str, &str)] = &[
         "A Rollout has no fixed name.\n\nIts plan, its status and every command name it. Write `metadata.name`: `generateName` makes another name each time.",
     ),
     (
+        "rollout-outside",
+        "A Rollout lies in no environment's folder.\n\nIt is not read, so no plan is made of it, and no review shows its releases. Name its folder in `.rollout.yaml`, or leave it: a folder of drafts needs no environment.",
+    ),
+    (
         "rollout-removed",
         "A change takes a Rollout away, and changes the pods of its workload.\n\nWithout a Rollout there is no plan, and the engine writes the workload as soon as the change is merged: all pods are replaced without steps. Release first, and take the Rollout away in a change of its own.",
     ),
     (
         "rollout-twice",
         "Two Rollouts of one environment have the same name and namespace.\n\nThey would have one plan. Rename one, or give each its environment in `.rollout.yaml`.",
+    ),
+    (
+        "rollout-unread",
+        "A Rollout of the base is not read any more.\n\nThe change takes it away, moves it to a folder that is not read, or changes the rules by which files are read: `.rollout.yaml`, an output folder, a kustomization, a build. Whatever deploys the repository may still read it, and then its releases are not reviewed.",
     ),
     (
         "routing-class",

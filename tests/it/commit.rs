@@ -7,7 +7,7 @@ use std::process::Command;
 use rollout::git::{Draft, GitError};
 use serde_json::{Value, json};
 
-use crate::ground::Ground;
+use crate::ground::{Ground, Said};
 
 /// A ground whose clone has `shop` changed to version 2, on the branch `change`.
 fn changed() -> Ground {
@@ -410,21 +410,36 @@ fn the_branch_that_is_checked_out_is_pushed_too() {
     assert_eq!(ground.git("clone", "status --porcelain"), "");
 }
 
-/// Lets somebody else push a plan of version `there` while ours is on its way, through a hook of the clone.
-fn pushed_meanwhile(ground: &Ground, is_every_time: bool) {
+/// Lets somebody else push a plan while ours is on its way, by a program called `git` that does so before it is git.
+fn pushed_meanwhile(ground: &Ground, is_every_time: bool) -> Said {
     ground.git("", "clone -q --branch=main origin other");
     ground.git("other", "config user.name Joe");
     ground.git("other", "config user.email joe@example.org");
     ground.app("other", "shop", "7");
     ground.commit("other", "theirs");
     let binary = env!("CARGO_BIN_EXE_rollout");
-    let once = if is_every_time { "" } else { "rm -f \"$0\"; " };
+    let times = if is_every_time { "" } else { "[ ! -e \"$0.once\" ] && touch \"$0.once\" && " };
     let (other, folder) = (ground.path("other"), ground.path("other/deploy/shop"));
-    let hook = format!(
-        "#!/bin/sh\n{once}unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX\ncd {other} || exit 0\necho \"# $$\" >> {folder}/rollout.yaml\nsed -i \"s/image: shop:.*/image: shop:7.$$/\" {folder}/nginx.yaml\ngit commit -qam more\n{binary} render --commit --branch rollouts --push >/dev/null 2>&1\nexit 0\n"
+    let path = std::env::var("PATH").unwrap();
+    let program = format!(
+        "#!/bin/sh
+export PATH={path}
+meanwhile() (
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX
+cd {other} || exit 0
+echo \"# $$\" >> {folder}/rollout.yaml
+sed -i \"s/image: shop:.*/image: shop:7.$$/\" {folder}/nginx.yaml
+git commit -qam more
+{binary} render --commit --branch rollouts --push >/dev/null 2>&1
+)
+case \" $* \" in *\" push \"*) {times}meanwhile ;; esac
+exec git \"$@\"
+"
     );
-    ground.write("clone/.git/hooks/pre-push", &hook);
-    fs::set_permissions(ground.path("clone/.git/hooks/pre-push"), fs::Permissions::from_mode(0o755)).unwrap();
+    ground.write("bin/git", &program);
+    fs::set_permissions(ground.path("bin/git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = ground.command("clone", "render --commit --branch rollouts --push");
+    command.env("PATH", format!("{}:{path}", ground.path("bin"))).output().unwrap().into()
 }
 
 #[test]
@@ -433,8 +448,7 @@ fn plans_pushed_by_somebody_else_meanwhile_are_where_ours_start_from() {
     ground.rollout("clone", "render --commit --branch rollouts --push").exits(0);
     ground.app("clone", "shop", "3");
     ground.commit("clone", "third");
-    pushed_meanwhile(&ground, false);
-    let said = ground.rollout("clone", "render --commit --branch rollouts --push").exits(0).tells("pushed it to `origin`");
+    let said = pushed_meanwhile(&ground, false).exits(0).tells("pushed it to `origin`");
     assert_eq!(ground.git("origin", "rev-parse rollouts"), said.commit());
     assert_eq!(ground.git("origin", "rev-list --count rollouts"), "3");
     let release = ground.release("clone", "rollouts");
@@ -449,12 +463,30 @@ fn a_branch_that_moves_again_and_again_is_given_up() {
     let before = ground.git("clone", "rev-parse rollouts");
     ground.app("clone", "shop", "3");
     ground.commit("clone", "third");
-    pushed_meanwhile(&ground, true);
-    ground
-        .rollout("clone", "render --commit --branch rollouts --push")
-        .exits(2)
-        .tells("moves at the remote faster than plans are rendered");
+    pushed_meanwhile(&ground, true).exits(2).tells("moves at the remote faster than plans are rendered");
     assert_eq!(ground.git("clone", "rev-parse rollouts"), before);
+}
+
+#[test]
+fn no_hook_runs() {
+    let ground = changed();
+    for hook in ["pre-push", "reference-transaction", "post-checkout", "fsmonitor"] {
+        let path = format!("clone/.git/hooks/{hook}");
+        ground.write(&path, &format!("#!/bin/sh\ntouch {}\n", ground.path("hooked")));
+        fs::set_permissions(ground.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    ground.git("clone", "config core.fsmonitor .git/hooks/fsmonitor");
+    ground.rollout("clone", "render --commit --branch rollouts --push").exits(0).tells("pushed it to `origin`");
+    assert!(!ground.path("hooked").exists());
+}
+
+#[test]
+fn a_remote_that_names_a_program_is_refused() {
+    let ground = changed();
+    ground.git("clone", &format!("remote set-url origin ext::touch\u{a0}{}", ground.path("run")).replace('\u{a0}', "\t"));
+    ground.git("clone", "config protocol.ext.allow always");
+    ground.rollout("clone", "render --commit --branch rollouts --push").exits(2).tells("transport 'ext' not allowed");
+    assert!(!ground.path("run").exists());
 }
 
 #[test]

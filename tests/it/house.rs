@@ -56,7 +56,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("similar", &["diff"]),
     ("tempfile", &["build", "disk"]),
     ("tokio", &["agent", "operate"]),
-    ("walkdir", &["disk"]),
+    ("walkdir", &["build", "disk"]),
 ];
 
 #[test]

@@ -14,6 +14,7 @@ use crate::cli::repository::{self, Repository};
 use crate::config;
 use crate::disk::{self, Difference, Former, Stale};
 use crate::files::Files;
+use crate::git;
 use crate::model::{Finding, Position, Severity};
 use crate::report::{count, one_line};
 
@@ -52,6 +53,10 @@ impl Args {
         }
         // A Rollout that cannot be rendered today keeps the plan that it has.
         let is_whole = !selection.is_partial(repository) && !findings.iter().any(|finding| finding.severity == Severity::Error);
+        let top = repository.git.as_ref().map_or(repository.root.as_path(), git::Repository::root);
+        for output in trees.keys() {
+            disk::ensure_own(&repository.place_of(output), top)?;
+        }
         let outputs = Outputs::of(&trees);
         let is_stale = |output: &str, former: &Former<'_>| {
             let folder = repository::joined(output, former.folder);
@@ -70,7 +75,7 @@ impl Args {
         let mut summary = String::new();
         for (output, files) in &trees {
             let is_stale = |former: &Former<'_>| is_stale(output, former);
-            let root = repository.elsewhere.clone().unwrap_or_else(|| repository.root.join(output));
+            let root = repository.place_of(output);
             let shown = Utf8Path::from_path(directory).and_then(|directory| root.strip_prefix(directory).ok()).unwrap_or(&root);
             if self.check {
                 // Findings point below the root; what lies elsewhere has only the name that the user knows.

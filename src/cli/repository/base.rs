@@ -8,15 +8,17 @@ use camino::Utf8Path;
 use crate::cli::base_tree::BaseTree;
 use crate::cli::builder::Builder;
 use crate::cli::{Failure, World};
+use crate::config::{self, Config};
 use crate::discover::{self, Discovery, Documents};
 use crate::disk;
+use crate::files::Files;
 use crate::git;
 use crate::model::{Finding, Source};
 
 use super::git_folder;
 use super::paths::{joined, normal};
 use super::question::Question;
-use super::spot::Spot;
+use super::spot::{Spot, read_folder};
 use super::surroundings::{self, Surroundings};
 
 /// Plans as bytes, by environment, namespace and name.
@@ -27,6 +29,8 @@ pub(in crate::cli) struct Base {
     pub(in crate::cli) discovery: Discovery,
     /// What its findings depend on besides.
     pub(in crate::cli) surroundings: Surroundings,
+    /// What it holds by its own rules, where the change has others.
+    pub(super) own: Option<Discovery>,
     /// The plans it held, by environment, namespace and name.
     plans: Plans,
 }
@@ -38,6 +42,14 @@ impl Base {
     }
 }
 
+/// What is read of a commit.
+#[derive(Default)]
+struct Read {
+    discovery: Discovery,
+    surroundings: Surroundings,
+    own: Option<Discovery>,
+}
+
 /// All that tells what was there before the change.
 pub(super) struct Before<'a> {
     pub(super) question: Question<'a>,
@@ -47,6 +59,8 @@ pub(super) struct Before<'a> {
     pub(super) engines: &'a [Arc<Source>],
     pub(super) builder: &'a Builder,
     pub(super) elsewhere: Option<&'a Utf8Path>,
+    /// Sends the plans of a configuration to where the command line says.
+    pub(super) redirect: &'a dyn Fn(&mut Config),
 }
 
 impl Before<'_> {
@@ -61,14 +75,18 @@ impl Before<'_> {
         let (question, config) = (self.question, self.builder.config());
         if let Some(base_dir) = question.base_dir {
             let folder = normal(&directory.join(base_dir));
-            let files = if folder.is_file() { disk::read_rendered(&folder)?.files } else { disk::read(&folder)?.files };
+            let files = if folder.is_file() { disk::read_rendered(&folder)?.files } else { read_folder(&folder)?.files };
+            let own = (!folder.is_file() && self.has_other_rules(&files)).then(|| {
+                let (built, config) = self.builder.of_folder_by_its_own(&files, &self.config_of(&files), &folder);
+                discover::discover(&self.documents.replaced(built, &config), &config)
+            });
             let built = self.builder.of_folder(&files, &folder, findings);
             // What only the head's Rollouts name was there before all the same.
             let documents = self.documents.replaced(built, config);
             let discovery = discover::discover(&documents, config);
             let surroundings = self.surroundings(|head| head.beside_folder(&files, &documents));
             let read = &mut |folder: &str, below: &str| Ok(files.get(&joined(folder, below)).map(|bytes| bytes.to_vec()));
-            return Ok(Some(Base { discovery, surroundings, plans: plans(self.head, read)? }));
+            return Ok(Some(Base { discovery, surroundings, own, plans: plans(self.head, read)? }));
         }
         let Some(git) = &self.spot.git else {
             let is_stream = question.path == "-";
@@ -95,9 +113,9 @@ impl Before<'_> {
             });
         }
         let Some(prefix) = git.prefix_of(&self.spot.root) else { return Ok(None) };
-        let read = base.as_ref().map(|base| self.discovery(git, base, &prefix, findings)).transpose()?;
-        let (discovery, surroundings) = read.unwrap_or_default();
-        let Some(held) = held else { return Ok(base.map(|_| Base { discovery, surroundings, plans: Plans::new() })) };
+        let read = base.as_ref().map(|base| self.commit(git, base, &prefix, findings)).transpose()?;
+        let Read { discovery, surroundings, own } = read.unwrap_or_default();
+        let Some(held) = held else { return Ok(base.map(|_| Base { discovery, surroundings, own, plans: Plans::new() })) };
         let mut folders: BTreeMap<String, String> = BTreeMap::new();
         let read = &mut |output: &str, below: &str| {
             let folder = folders
@@ -105,7 +123,7 @@ impl Before<'_> {
                 .or_insert_with(|| git_folder(git, &self.spot.root, self.elsewhere, output).unwrap_or_else(|| joined(&prefix, output)));
             Ok(git.read_at(&held, &joined(folder, below))?)
         };
-        Ok(Some(Base { discovery, surroundings, plans: plans(self.head, read)? }))
+        Ok(Some(Base { discovery, surroundings, own, plans: plans(self.head, read)? }))
     }
 
     /// What the findings of the head depend on besides, where only changed Rollouts are asked for.
@@ -117,34 +135,56 @@ impl Before<'_> {
         compare(surroundings::Head { files, documents, engines: self.engines, config })
     }
 
-    fn discovery(
-        &self,
-        git: &git::Repository,
-        base: &git::Base,
-        prefix: &str,
-        findings: &mut Vec<Finding>,
-    ) -> Result<(Discovery, Surroundings), Failure> {
+    fn commit(&self, git: &git::Repository, base: &git::Base, prefix: &str, findings: &mut Vec<Finding>) -> Result<Read, Failure> {
         let nothing = git::Changes::default();
         let changes = self.spot.changes.as_ref().unwrap_or(&nothing);
         let config = self.builder.config();
-        let documents = if self.builder.is_idle() {
-            self.documents.overlaid(&changes.changed, &changes.removed, config)
-        } else {
+        let before = || {
             let mut files = self.spot.reading.files.clone();
             changes.removed.iter().for_each(|path| _ = files.remove(path));
             changes.changed.iter().for_each(|(path, bytes)| files.insert(path, bytes.clone()));
-            let tree = BaseTree::new(git, base, &self.spot.root, prefix);
-            self.documents.replaced(self.builder.of_commit(&files, git, base, &tree, findings)?, config)
+            files
+        };
+        let own = (changes.paths().into_iter().any(is_rule) && !self.builder.is_chosen()).then(|| {
+            let (files, tree) = (before(), BaseTree::new(git, base, self.builder.root(), prefix));
+            let (built, config) = self.builder.of_commit_by_its_own(&files, &self.config_of(&files), &tree);
+            discover::discover(&self.documents.replaced(built, &config), &config)
+        });
+        let documents = if self.builder.is_idle() {
+            self.documents.overlaid(&changes.changed, &changes.removed, config)
+        } else {
+            let tree = BaseTree::new(git, base, self.builder.root(), prefix);
+            self.documents.replaced(self.builder.of_commit(&before(), git, base, &tree, findings)?, config)
         };
         let surroundings = self.surroundings(|head| head.beside_commit(changes, &documents));
-        Ok((discover::discover(&documents, config), surroundings))
+        Ok(Read { discovery: discover::discover(&documents, config), surroundings, own })
+    }
+
+    /// Whether a base tells otherwise which files are read.
+    fn has_other_rules(&self, files: &Files) -> bool {
+        let rules =
+            |files: &Files| files.iter().filter(|(path, _)| is_rule(path)).map(|(path, bytes)| (path.to_owned(), bytes.clone())).collect();
+        let (before, now): (Files, Files) = (rules(files), rules(&self.spot.reading.files));
+        before != now && !self.builder.is_chosen()
+    }
+
+    fn config_of(&self, files: &Files) -> Config {
+        let (mut config, _) = config::read(files);
+        (self.redirect)(&mut config);
+        config
     }
 }
 
-/// Reads the file of an output folder.
-type Read<'a> = dyn FnMut(&str, &str) -> Result<Option<Vec<u8>>, Failure> + 'a;
+/// Whether a file tells which others are read: the configuration, a kustomization or a chart.
+fn is_rule(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    path == config::NAME || name.starts_with("Chart.") || name.to_lowercase().starts_with("kustomization")
+}
 
-fn plans(head: &Discovery, read: &mut Read<'_>) -> Result<Plans, Failure> {
+/// Reads the file of an output folder.
+type ReadFile<'a> = dyn FnMut(&str, &str) -> Result<Option<Vec<u8>>, Failure> + 'a;
+
+fn plans(head: &Discovery, read: &mut ReadFile<'_>) -> Result<Plans, Failure> {
     let mut plans = BTreeMap::new();
     for catalog in &head.catalogs {
         for rollout in &catalog.rollouts {

@@ -13,7 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::build::{Choice, Origins};
 use crate::config::{self, Config};
-use crate::discover::{self, Asked, Discovery};
+use crate::discover::{self, Asked, Discovery, Rules};
 use crate::disk::{self, Former};
 use crate::files::Files;
 use crate::git;
@@ -79,6 +79,11 @@ impl Repository {
         }
     }
 
+    /// The folder that plans of this output go to.
+    pub(super) fn place_of(&self, output: &str) -> Utf8PathBuf {
+        self.elsewhere.clone().unwrap_or_else(|| self.root.join(output))
+    }
+
     /// The folder that plans of this output go to, below the root of the git repository. None: it lies outside, or
     /// there is no repository.
     pub(super) fn git_folder(&self, output: &str) -> Option<String> {
@@ -104,7 +109,7 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     if question.path == "-" && is_named {
         return Err("`-` reads a stream, and nothing is built of one\nhelp: give a folder, or take `-` away".into());
     }
-    let builder = Builder::new(&spot.reading.files, &config, &choice, &spot.root, world);
+    let builder = Builder::new(&spot.reading.files, &config, &choice, &spot.root, spot.git.as_ref(), world);
     findings.extend_from_slice(builder.findings());
     let config = builder.config().clone();
     let changes = spot.changes.as_ref().filter(|_| question.is_changed_only && builder.is_idle());
@@ -114,6 +119,11 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     let files = spot.reading.files.clone();
     let branch = branch(question.destination, spot.git.as_ref())?;
     let engines = discover::engines(&files, &config);
+    let redirected = |config: &mut Config| {
+        if let Some(out) = question.out {
+            _ = redirect(config, &spot.root, &directory.join(out));
+        }
+    };
     let before = Before {
         question,
         spot: &spot,
@@ -122,10 +132,13 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
         engines: &engines,
         builder: &builder,
         elsewhere: elsewhere.as_deref(),
+        redirect: &redirected,
     };
     let base = before.base(&directory, branch.as_ref(), world, &mut findings)?;
     if let Some(base) = &base {
         findings.extend(discover::removed(&head, &base.discovery, &documents, &config));
+        let head = discover::Head { discovery: &head, documents: &documents, files: &spot.reading.files };
+        findings.extend(unread_now(head, base, &spot, &findings));
     }
     let folder = spot.git.as_ref().and_then(|git| git.prefix_of(&spot.root)).unwrap_or_default();
     let uncommitted = match &spot.git {
@@ -156,6 +169,23 @@ pub(super) fn read(question: Question<'_>, world: &mut World<'_>) -> Result<Repo
     })
 }
 
+/// How the codes of findings begin that say why something cannot be built.
+const BUILDS: [&str; 3] = ["build-", "chart-", "kustomization-"];
+
+/// What is said of Rollouts that only the base has, as far as they lie where it was asked.
+fn unread_now(head: discover::Head<'_>, base: &Base, spot: &Spot, told: &[Finding]) -> Vec<Finding> {
+    if spot.is_single {
+        return Vec::new();
+    }
+    let (before, rules) = base.own.as_ref().map_or((&base.discovery, Rules::Same), |own| (own, Rules::Changed));
+    let found = discover::unread(head, before, rules, told);
+    // Of what cannot be built nothing is read, and the build says why.
+    let is_built =
+        !told.iter().any(|finding| finding.severity == Severity::Error && BUILDS.iter().any(|start| finding.code.starts_with(start)));
+    let is_asked = |finding: &Finding| finding.place.as_ref().map_or(is_built, |place| config::is_inside(&place.path, &spot.scope));
+    found.into_iter().filter(is_asked).collect()
+}
+
 /// What plans are made from and HEAD has otherwise: the files that were read, and whatever has a say in a build.
 fn uncommitted(git: &git::Repository, spot: &Spot, builder: &Builder) -> Result<BTreeSet<String>, Failure> {
     let (Some(prefix), Ok(Some(head))) = (git.prefix_of(&spot.root), git.base(Some("HEAD"), None)) else { return Ok(BTreeSet::new()) };
@@ -165,7 +195,7 @@ fn uncommitted(git: &git::Repository, spot: &Spot, builder: &Builder) -> Result<
     let read = git.changes_since(&head, &prefix, &is_read)?;
     let mut uncommitted: BTreeSet<String> = read.paths().into_iter().map(|path| joined(&prefix, path)).collect();
     if !builder.is_idle() {
-        let tree = BaseTree::new(git, &head, &spot.root, &prefix);
+        let tree = BaseTree::new(git, &head, builder.root(), &prefix);
         let built = git.changes_since(&head, "", &|path| builder.is_made_from(&tree.absolute(path)))?;
         uncommitted.extend(built.paths().into_iter().map(str::to_owned));
     }

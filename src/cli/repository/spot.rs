@@ -63,9 +63,31 @@ pub(super) fn spot(question: Question<'_>, directory: &Utf8Path, world: &mut Wor
     let (root, scope) = scoped.unwrap_or((path, String::new()));
     // Both look at every file, and neither needs the other.
     let (repository, environment) = (git.as_mut(), &world.environment);
-    let (reading, changes) =
-        rayon::join(|| disk::read(&root), || repository.map(|git| changes(git, question, environment, &root, &disk::is_read)).transpose());
-    Ok(Spot { reading: reading?, changes: changes?.flatten(), root, scope, git, is_single: false })
+    let of_git = |git: &mut git::Repository| -> Result<_, Failure> {
+        let changes = changes(git, question, environment, &root, &disk::is_read)?;
+        Ok((changes, tracked(git, &root)?))
+    };
+    let (reading, of_git) = rayon::join(|| disk::read(&root), || repository.map(of_git).transpose());
+    let (mut reading, of_git) = (reading?, of_git?);
+    let changes = of_git.and_then(|(changes, tracked)| {
+        disk::add_tracked(&mut reading, &root, &tracked);
+        changes
+    });
+    Ok(Spot { reading, changes, root, scope, git, is_single: false })
+}
+
+/// Reads a folder, and of what a `.gitignore` hides there all that git tracks.
+pub(super) fn read_folder(folder: &Utf8Path) -> Result<Reading, Failure> {
+    let mut reading = disk::read(folder)?;
+    if let Some(git) = git::Repository::discover(folder)? {
+        disk::add_tracked(&mut reading, folder, &tracked(&git, folder)?);
+    }
+    Ok(reading)
+}
+
+fn tracked(git: &git::Repository, root: &Utf8Path) -> Result<Vec<String>, Failure> {
+    let Some(prefix) = git.prefix_of(root) else { return Ok(Vec::new()) };
+    Ok(git.tracked(&prefix, &disk::is_read)?)
 }
 
 /// What differs from the base that git knows. None: another base is asked for, or there is none.

@@ -48,7 +48,7 @@ impl Reader<'_> {
             (Record { skip: Some(skip), may_hold_rollouts: false, rollouts, needed: None }, false)
         };
         if let Some(skip) = skip {
-            let is_lost = matches!(skip, Skip::Large | Skip::Output) && holds_rollout(path, bytes);
+            let is_lost = matches!(skip, Skip::Large | Skip::Output | Skip::Outside) && holds_rollout(path, bytes);
             return skipped(skip, if is_lost { vec![lost(path, skip, bytes.len())] } else { Vec::new() });
         }
         let text = match text::read(bytes) {
@@ -130,6 +130,9 @@ fn lost(path: &str, skip: Skip, length: usize) -> Finding {
     let finding = if skip == Skip::Large {
         let message = format!("a Rollout in a file of {} MiB is not read", length / (1024 * 1024));
         Finding::error("file-too-large", message).help("put the Rollout into a file of less than 4 MiB")
+    } else if skip == Skip::Outside {
+        let message = "a Rollout in no environment's folder is not read";
+        Finding::note("rollout-outside", message).help("name its folder as the `path` of an environment in `.rollout.yaml`")
     } else {
         let message = "a Rollout in the folder that plans are written to is not read";
         Finding::warning("rollout-in-output", message).help("move it, or choose another `output` in `.rollout.yaml`")
