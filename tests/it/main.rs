@@ -29,6 +29,8 @@ mod golden;
 mod ground;
 mod health;
 mod history;
+#[cfg(unix)]
+mod hostile;
 mod house;
 mod markdown;
 #[allow(dead_code, unused_imports, reason = "the end-to-end suite uses the rest")]
