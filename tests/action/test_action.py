@@ -261,6 +261,34 @@ class Program(Case):
         self.assertTrue(Path(outputs["path"]).is_file())
 
 
+class Documented(unittest.TestCase):
+    """The workflows that people copy, and our own."""
+
+    def blocks(self):
+        documented = (ROOT / "docs/github-action.md").read_text().split("```yaml\n")[1:]
+        own = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
+        return [block.split("```")[0] for block in documented] + own
+
+    def test_actions_are_named_by_commit(self):
+        used = [line.strip(" -") for block in self.blocks() for line in block.splitlines() if "uses: " in line]
+        self.assertGreater(len(used), 8)
+        for line in used:
+            self.assertRegex(line, r"^uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+
+    def test_a_token_is_kept_only_where_plans_are_committed(self):
+        checkouts = [block for block in self.blocks() if "actions/checkout@" in block]
+        self.assertGreater(len(checkouts), 3)
+        for block in checkouts:
+            if "commit\"" not in block:
+                self.assertEqual(block.count("actions/checkout@"), block.count("persist-credentials: false"), block)
+
+    def test_no_workflow_gives_a_strangers_change_the_right_to_write(self):
+        for block in self.blocks():
+            self.assertNotIn("pull_request_target", block)
+            if "workflow_run" in block:
+                self.assertNotIn("actions/checkout@", block)
+
+
 class Repository(Case):
     """A repository with a base and a change."""
 
