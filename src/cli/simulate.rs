@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::{Answer, Failure, World, plan_file};
 use crate::model::{Plan, hidden};
 use crate::report;
-use crate::simulate::{Script, ScriptError, scenarios, simulate};
+use crate::simulate::{End, Script, ScriptError, scenarios, simulate};
 
 /// Longer than any file of events.
 const LONGEST: u64 = 1024 * 1024;
@@ -23,7 +23,9 @@ Examples:
 
 Without `--events` and `--scenario` everything goes well: pods are ready after 10 s, and every gate
 is approved after 5 min.
-`rollout schema events` prints the schema of a file of events.")]
+`rollout schema events` prints the schema of a file of events.
+
+Exit status: 0 the release ends, or waits for a person; 1 it stands still; 2 the simulation ends first.")]
 pub(super) struct Args {
     /// The plan's file; `-` reads standard input
     #[arg(value_name = "PLAN")]
@@ -58,6 +60,21 @@ struct Unreadable<E: std::error::Error + 'static> {
     source: E,
 }
 
+/// A simulation that ended before anything is known about the release.
+#[derive(Debug)]
+struct Unfinished(Option<String>);
+
+impl std::fmt::Display for Unfinished {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Some(reason) => write!(formatter, "the modelled cluster does not know enough: {reason}"),
+            None => formatter.write_str("the simulated time was over before the release: give the events a later `until`"),
+        }
+    }
+}
+
+impl std::error::Error for Unfinished {}
+
 fn scenario(name: &str) -> Result<Script, String> {
     let names = || scenarios::SCENARIOS.map(|scenario| format!("`{}`, {}", scenario.name, scenario.about)).join("\n  ");
     match scenarios::script(name) {
@@ -89,7 +106,11 @@ pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure>
         Format::Text => world.stdout.write_all(report::timeline(&plan, &simulation, world.stdout_colors).as_bytes())?,
         Format::Json => world.stdout.write_all(hidden::pretty_json(&report::timeline_json(&plan, &simulation)).as_bytes())?,
     }
-    Ok(Answer::Yes)
+    match simulation.end() {
+        End::Over | End::Waits => Ok(Answer::Yes),
+        End::Stuck => Ok(Answer::No),
+        End::Open => Err(Unfinished(simulation.failure).into()),
+    }
 }
 
 fn read(path: &str, world: &World<'_>) -> Result<Script, Failure> {

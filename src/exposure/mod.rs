@@ -11,6 +11,7 @@ mod entry;
 mod http_route;
 mod ingress;
 mod later;
+mod live;
 mod objects;
 mod pods;
 mod request;
@@ -21,6 +22,7 @@ use crate::model::{Manifest, ObjectKey, Plan};
 
 pub use answer::{Share, Split};
 pub use condition::Verdict;
+pub use live::{Running, live};
 pub use request::Request;
 
 /// The traffic of every state of a plan.

@@ -43,7 +43,7 @@ impl<'a> View<'a> {
         Self::of(objects, &step.state, pods::in_step(objects.plan, step))
     }
 
-    fn of(objects: &'a Objects<'a>, state: &'a [VersionKey], pods: Vec<Pods<'a>>) -> Self {
+    pub(super) fn of(objects: &'a Objects<'a>, state: &'a [VersionKey], pods: Vec<Pods<'a>>) -> Self {
         let here = objects.in_state(state);
         let mut view = Self { plan: objects.plan, pods, services: BTreeMap::new(), objects, state, here };
         view.services = destination::services(&view);

@@ -1,5 +1,6 @@
 //! A simulated release: a table for people, JSON for programs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::traffic::said;
 use super::{Colors, one_line, table};
 use crate::model::Plan;
-use crate::simulate::{Row, Simulation, Stopped, Traffic, Who};
+use crate::simulate::{End, Row, Simulation, Stopped, Traffic, Who};
 
 /// How many signs a bar has.
 const BAR: u8 = 10;
@@ -30,9 +31,16 @@ pub fn timeline(plan: &Plan, simulation: &Simulation, colors: Colors) -> String 
     }
     let mut text = format!("{}/{}, simulated\n\n", one_line(&plan.namespace), one_line(&plan.name));
     text.push_str(&table(&rows, colors));
-    let end = match simulation.stopped {
-        Stopped::Quiet => "nothing more happens by itself",
-        Stopped::Until => "the simulation stops here",
+    let reasons: BTreeSet<&String> = simulation.rows.iter().filter_map(|row| row.traffic.not_known.as_ref()).collect();
+    for reason in reasons {
+        let _ = write!(text, "\n`?`: who gets the new version cannot be told: {}\n", one_line(reason));
+    }
+    let end = match (simulation.stopped, simulation.end()) {
+        (Stopped::Until, _) => "the simulation stops here, before the release does",
+        (Stopped::Limit, _) => "the simulation gives up here: more happens than it follows",
+        (Stopped::Quiet, End::Over | End::Waits) => "nothing more happens by itself",
+        (Stopped::Quiet, End::Stuck) => "it stands still",
+        (Stopped::Quiet, End::Open) => "the simulation does not know how it goes on",
     };
     let _ = write!(text, "\n{:?} after {}; {end}", simulation.phase, clock(simulation.seconds));
     if let Some(waiting_for) = &simulation.waiting_for {
@@ -52,6 +60,7 @@ pub fn timeline_json(plan: &Plan, simulation: &Simulation) -> Value {
         "phase": simulation.phase,
         "seconds": simulation.seconds,
         "stopped": simulation.stopped,
+        "end": simulation.end(),
         "waitingFor": simulation.waiting_for,
         "timeline": rows,
     })
@@ -64,7 +73,13 @@ fn row(row: &Row) -> Value {
         "who": row.who,
         "what": row.what,
         "phase": row.phase,
-        "traffic": {"percent": row.traffic.percent, "matches": row.traffic.matches, "lost": row.traffic.lost},
+        "traffic": {
+            "percent": row.traffic.percent,
+            "least": row.traffic.least,
+            "matches": row.traffic.matches,
+            "lost": row.traffic.lost,
+            "notKnown": row.traffic.not_known,
+        },
         "waitingFor": row.waiting_for,
     })
 }
@@ -80,7 +95,8 @@ fn bar(traffic: &Traffic) -> String {
                 100.. => BAR,
                 some => (some / BAR).clamp(1, BAR - 1),
             };
-            format!("{}{} {percent:>3}%", "█".repeat(usize::from(full)), "░".repeat(usize::from(BAR - full)))
+            let least = traffic.least.map_or_else(String::new, |least| format!(" (at least {least}%)"));
+            format!("{}{} {percent:>3}%{least}", "█".repeat(usize::from(full)), "░".repeat(usize::from(BAR - full)))
         }
     };
     if !traffic.matches.is_empty() {
@@ -111,6 +127,7 @@ mod tests {
         assert_eq!(of(Some(99)), "█████████░  99%");
         assert_eq!(of(Some(100)), "██████████ 100%");
         assert_eq!(of(None), "··········    ?");
+        assert_eq!(bar(&Traffic { percent: Some(40), least: Some(20), ..Traffic::default() }), "████░░░░░░  40% (at least 20%)");
         assert!(bar(&Traffic { percent: Some(20), lost: true, ..Traffic::default() }).ends_with("20% no pod answers"));
     }
 

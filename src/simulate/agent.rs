@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cluster::{Cluster, edited, hash};
 use super::plans::{at_paths, bound, canary, paths, workload};
 use crate::machine::{Duty, Event, Offer, Workload, duty, next, runs_object};
-use crate::model::{Bindings, Bypass, ObjectKey, Plan, PlanStatus, Stage, VersionKey};
+use crate::model::{Bindings, Bypass, LateValue, ObjectKey, Plan, PlanStatus, Stage, VersionKey};
 use crate::patch;
 use crate::plan::digest;
 
@@ -127,6 +127,7 @@ impl Agent {
 
     /// Does what is due. With `dies`, it is killed in the middle: half of the writes are done, and nothing is recorded.
     pub(super) fn work(&mut self, cluster: &mut Cluster, now: Timestamp, dies: bool) -> Did {
+        self.follow(cluster, now);
         let plan = self.plan().clone();
         let turn = self.status.turn;
         match duty(&plan, &self.status) {
@@ -147,7 +148,11 @@ impl Agent {
             }
             Duty::Capture { .. } => {
                 let name = digest(&self.object.spec);
-                let live = self.originals().unwrap_or(&cluster.objects).clone();
+                // What the release has changed since stays as it was kept first; what only the new rendering knows comes with it.
+                let mut live = self.originals().cloned().unwrap_or_default();
+                for (key, object) in &cluster.objects {
+                    live.entry(key.clone()).or_insert_with(|| object.clone());
+                }
                 self.kept.insert(name.clone(), (self.object.clone(), live));
                 self.record(&Event::Captured { turn, name }, now, dies);
                 Did::Acted("keeps the plan and the live values".to_owned())
@@ -180,6 +185,20 @@ impl Agent {
                 self.ended = true;
                 Did::Acted("hands back".to_owned())
             }
+        }
+    }
+
+    /// Where pods are a share of all, hears how many those are now.
+    fn follow(&mut self, cluster: &Cluster, now: Timestamp) {
+        let is_bound = |plan: &Plan| plan.spec.bindings.iter().any(|binding| matches!(binding.value, LateValue::Replicas(_)));
+        if self.status.captured.is_none() || !is_bound(self.plan()) {
+            return;
+        }
+        let live = workload(self.plan()).and_then(|key| cluster.objects.get(&key));
+        let replicas = live.and_then(|live| live.pointer("/spec/replicas")).and_then(Value::as_u64);
+        let replicas = replicas.and_then(|replicas| u32::try_from(replicas).ok());
+        if replicas.is_some() && replicas != self.status.bindings.replicas {
+            self.tell(&Event::Bound(Bindings { replicas, ..Bindings::default() }), now);
         }
     }
 
@@ -250,9 +269,12 @@ impl Agent {
         for version in &keep.write {
             let wanted = self.wanted(cluster, plan, version, originals);
             if cluster.objects.get(version.object()) != Some(&wanted) {
-                let who = cluster.writers.get(version.object()).filter(|who| *who != MANAGER);
-                let who = who.map_or_else(|| "was gone".to_owned(), |who| format!("`{who}` had changed"));
-                say(&mut words, "puts back", &format!("{}, which {who}", version.object()));
+                match cluster.writers.get(version.object()).filter(|who| *who != MANAGER) {
+                    Some(who) => say(&mut words, "puts back", &format!("{}, which `{who}` had changed", version.object())),
+                    // Our own: a late value has changed.
+                    None if cluster.objects.contains_key(version.object()) => say(&mut words, "writes", &version.object().to_string()),
+                    None => say(&mut words, "puts back", &format!("{}, which was gone", version.object())),
+                }
                 cluster.write(version.object(), wanted, MANAGER, now);
                 self.written_at.remove(version.object());
             }

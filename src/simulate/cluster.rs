@@ -17,6 +17,8 @@ use crate::model::ObjectKey;
 const TEMPLATE: &str = "/spec/template";
 /// More seconds than anybody waits for a pod to be available: the workload is held in the middle on purpose.
 const HELD: u64 = 1_000_000_000;
+/// The kind that scales a workload.
+const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 /// How many nodes there are, each with one pod of a DaemonSet.
 const NODES: u32 = 3;
 /// More pods than any workload has.
@@ -48,6 +50,8 @@ pub(super) struct Cluster {
     pub(super) objects: BTreeMap<ObjectKey, Value>,
     /// Who wrote an object last.
     pub(super) writers: BTreeMap<ObjectKey, String>,
+    /// How often anything has changed.
+    pub(super) changes: u64,
     workloads: BTreeMap<ObjectKey, Workload>,
     ready_after: ReadyAfter,
     of_workload: BTreeMap<ObjectKey, ReadyAfter>,
@@ -56,7 +60,12 @@ pub(super) struct Cluster {
 impl Cluster {
     /// A cluster in which these objects have existed for long.
     pub(super) fn new(objects: BTreeMap<ObjectKey, Value>, ready_after: ReadyAfter, now: Timestamp) -> Self {
-        let mut cluster = Self { objects, writers: BTreeMap::new(), workloads: BTreeMap::new(), ready_after, of_workload: BTreeMap::new() };
+        let (writers, workloads, of_workload) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut cluster = Self { objects, writers, changes: 0, workloads, ready_after, of_workload };
+        for (key, object) in cluster.objects.clone() {
+            let object = cluster.with_replicas(&key, object);
+            cluster.objects.insert(key, object);
+        }
         for key in cluster.objects.keys().cloned().collect::<Vec<_>>() {
             cluster.observe(&key, now);
             if let Some(workload) = cluster.workloads.get_mut(&key) {
@@ -69,15 +78,32 @@ impl Cluster {
 
     /// Writes an object, whole.
     pub(super) fn write(&mut self, key: &ObjectKey, object: Value, manager: &str, now: Timestamp) {
+        let object = self.with_replicas(key, object);
         if self.objects.get(key) == Some(&object) {
             return;
         }
+        self.changes += 1;
         self.objects.insert(key.clone(), object);
         self.writers.insert(key.clone(), manager.to_owned());
         self.observe(key, now);
     }
 
+    /// The object with the number of pods that a cluster would fill in: as many as an autoscaler has at the least, else the API
+    /// server's one.
+    fn with_replicas(&self, key: &ObjectKey, mut object: Value) -> Value {
+        let is_counted = object.pointer(TEMPLATE).is_some() && object["kind"] != "DaemonSet" && object.pointer("/spec/selector").is_some();
+        if !is_counted || object.pointer("/spec/replicas").is_some_and(|replicas| !replicas.is_null()) {
+            return object;
+        }
+        let scales = |it: &&Value| it.pointer("/spec/scaleTargetRef/name").is_some_and(|name| *name == key.name());
+        let mut autoscalers = self.objects.iter().filter(|(it, _)| it.plain_kind() == AUTOSCALER).map(|(_, object)| object);
+        let least = autoscalers.find(scales).and_then(|it| it.pointer("/spec/minReplicas")?.as_u64());
+        object["spec"]["replicas"] = least.filter(|least| *least > 0).unwrap_or(1).into();
+        object
+    }
+
     pub(super) fn remove(&mut self, key: &ObjectKey) -> bool {
+        self.changes += 1;
         self.workloads.remove(key);
         self.writers.remove(key);
         self.objects.remove(key).is_some()
@@ -127,6 +153,7 @@ impl Cluster {
     /// The ready pods of a workload are no longer ready.
     pub(super) fn crash(&mut self, key: &ObjectKey, now: Timestamp) -> bool {
         let Some(workload) = self.workloads.get_mut(key) else { return false };
+        self.changes += 1;
         for pods in workload.pods.values_mut() {
             pods.ready = 0;
         }
@@ -152,6 +179,7 @@ impl Cluster {
             workload.pods.retain(|_, pods| pods.ready > 0);
             workload.ready_at = None;
             workload.moves = false;
+            self.changes += 1;
             let ready: u32 = workload.pods.values().map(|pods| pods.ready).sum();
             news.push(format!("{key}: {ready} {} ready", if ready == 1 { "pod" } else { "pods" }));
         }
@@ -325,6 +353,26 @@ mod tests {
         cluster.write(&key, partitioned, "me", start);
         cluster.pass(start);
         assert_eq!(cluster.newest(&key), (3, 3));
+    }
+
+    #[test]
+    fn a_workload_without_replicas_has_what_a_cluster_would_fill_in() {
+        let key = ObjectKey::new("Deployment", "shop");
+        let mut object = deployment("1", 4);
+        object["spec"].as_object_mut().unwrap().remove("replicas");
+        let autoscaler = |least: Value| {
+            let value = json!({"kind": "HorizontalPodAutoscaler", "spec": {
+                "scaleTargetRef": {"kind": "Deployment", "name": "shop"}, "minReplicas": least, "maxReplicas": 9}});
+            (ObjectKey::new("HorizontalPodAutoscaler", "shop"), value)
+        };
+        let ready = |more: Vec<(ObjectKey, Value)>| {
+            let objects = std::iter::once((key.clone(), object.clone())).chain(more).collect();
+            let cluster = Cluster::new(objects, ReadyAfter::Seconds(0), Timestamp::UNIX_EPOCH);
+            (cluster.objects[&key]["spec"]["replicas"].clone(), cluster.newest(&key))
+        };
+        assert_eq!(ready(vec![]), (json!(1), (1, 1)));
+        assert_eq!(ready(vec![autoscaler(json!(3))]), (json!(3), (3, 3)));
+        assert_eq!(ready(vec![autoscaler(Value::Null)]), (json!(1), (1, 1)));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Simulation {
     pub phase: Phase,
     /// What is still waited for.
     pub waiting_for: Option<String>,
+    /// What could not be done. Requests never fail here: it is a value that the modelled cluster does not know.
+    pub failure: Option<String>,
     /// After how many seconds.
     pub seconds: i64,
     /// Why it stopped there.
@@ -46,6 +48,22 @@ pub enum Stopped {
     Quiet,
     /// The script's `until` was reached.
     Until,
+    /// More happened than is simulated.
+    Limit,
+}
+
+/// What a simulation says of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum End {
+    /// The release is over, whichever way, or there was none to begin.
+    Over,
+    /// It waits for a person, as the plan or a person wants it.
+    Waits,
+    /// It stands still, and nobody was meant to wait.
+    Stuck,
+    /// Nobody knows: the simulation ended before the release did, or does not know a value that a cluster would.
+    Open,
 }
 
 /// One line of the timeline.
@@ -85,7 +103,21 @@ pub fn simulate(plan: &Plan, script: &Script, files: &BTreeMap<String, Plan>) ->
     let stopped = stage.run();
     let Play { rows, agent, now, .. } = stage;
     let seconds = now.as_second() - script.start.as_second();
-    Simulation { rows, phase: agent.status.phase, waiting_for: agent.status.waiting_for, seconds, stopped }
+    let failure = agent.status.failure.map(|failure| failure.reason);
+    Simulation { rows, phase: agent.status.phase, waiting_for: agent.status.waiting_for, failure, seconds, stopped }
+}
+
+impl Simulation {
+    /// What it says of the plan.
+    pub fn end(&self) -> End {
+        match (self.stopped, self.phase) {
+            (Stopped::Until | Stopped::Limit, _) => End::Open,
+            (Stopped::Quiet, Phase::Succeeded | Phase::Aborted | Phase::Bypassed | Phase::Preview) => End::Over,
+            (Stopped::Quiet, _) if self.failure.is_some() => End::Open,
+            (Stopped::Quiet, Phase::Gated | Phase::Paused) => End::Waits,
+            (Stopped::Quiet, Phase::Holding | Phase::Running | Phase::Finishing | Phase::Aborting | Phase::Stalled) => End::Stuck,
+        }
+    }
 }
 
 #[cfg(test)]

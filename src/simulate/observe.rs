@@ -3,17 +3,26 @@
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::cluster::{Cluster, empty, hash};
+use super::cluster::{Cluster, edited, empty, hash};
 use super::plans::{at_paths, is_workload, objects_of, paths, workload};
-use crate::model::{Await, Bindings, Hold, HoldCause, ObjectKey, Plan, Purpose, Revision, Stage, Style};
+use crate::model::{Await, Bindings, Hold, HoldCause, ObjectKey, Purpose, Revision, Stage, Style, VersionKey};
 use crate::patch;
+
+/// What `kubectl rollout restart` writes into a template, which is no release.
+const RESTART: &str = "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt";
 
 impl Agent {
     pub(super) fn check(&self, cluster: &Cluster, purpose: Purpose) -> Result<Bindings, Hold> {
         let plan = &self.object;
-        if purpose == Purpose::Release {
-            for entry in &plan.spec.paths {
-                self.begins(cluster, plan, &entry.object)?;
+        let begins = match purpose {
+            Purpose::Release => Some(&plan.spec.baseline),
+            Purpose::Create => Some(&plan.spec.target),
+            Purpose::Refresh | Purpose::Settle => None,
+        };
+        for entry in begins.iter().flat_map(|_| &plan.spec.paths) {
+            let is_made = purpose == Purpose::Create && workload(plan).as_ref() == Some(&entry.object);
+            if !is_made {
+                self.begins(cluster, begins.map_or(&[][..], Vec::as_slice), &entry.object)?;
             }
         }
         if purpose == Purpose::Release
@@ -40,10 +49,11 @@ impl Agent {
     }
 
     /// Whether an object is what the plan begins with, or what the last release ended with.
-    fn begins(&self, cluster: &Cluster, plan: &Plan, key: &ObjectKey) -> Result<(), Hold> {
+    fn begins(&self, cluster: &Cluster, state: &[VersionKey], key: &ObjectKey) -> Result<(), Hold> {
+        let plan = &self.object;
         let live = cluster.objects.get(key);
-        let of_plan = objects_of(plan, &plan.spec.baseline);
-        let at = |object: Option<&Value>| object.map(|object| at_paths(plan, key, object));
+        let of_plan = objects_of(plan, state);
+        let at = |object: Option<&Value>| object.map(|object| at_paths(plan, key, &without_restart(object)));
         if at(live) == at(of_plan.get(key)) || (!self.completed.is_empty() && at(live) == at(self.completed.get(key))) {
             return Ok(());
         }
@@ -105,4 +115,17 @@ fn behind(cluster: &Cluster, service: &str, of: Option<&ObjectKey>) -> u32 {
     let is_it = |(key, _): &(&ObjectKey, &Value)| key.name() == service && key.is_service();
     let object = cluster.objects.iter().find(is_it).map(|(_, object)| object);
     object.map(|object| cluster.behind(object)).unwrap_or_default().iter().map(|(_, pods)| pods.ready).sum()
+}
+
+/// The object as it was before a restart.
+fn without_restart(object: &Value) -> Value {
+    if object.pointer(RESTART).is_none() {
+        return object.clone();
+    }
+    let mut object = edited(object, RESTART, None);
+    let metadata = object.pointer_mut("/spec/template/metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata.filter(|metadata| metadata.get("annotations").is_some_and(|it| it == &empty())) {
+        metadata.remove("annotations");
+    }
+    object
 }

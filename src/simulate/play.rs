@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::agent::{Agent, Did};
 use super::cluster::Cluster;
 use super::script::{Act, Moment, Script};
-use super::{Row, Stopped, Who, plans, traffic};
+use super::{Row, Stopped, Traffic, Who, plans, traffic};
 use crate::machine::{Event, later, wake_at};
 use crate::model::{Gate, Outcome, Part, Phase, Plan, PlanStatus, Verb};
 
@@ -38,6 +38,8 @@ pub(super) struct Play<'a> {
     pub(super) dying: Option<u32>,
     pub(super) back_at: Option<Timestamp>,
     pub(super) requests: u32,
+    /// Who got the new version when the cluster had changed so many times, under what was kept then.
+    seen: Option<((u64, Option<String>), Traffic)>,
 }
 
 impl<'a> Play<'a> {
@@ -59,6 +61,7 @@ impl<'a> Play<'a> {
             dying: None,
             back_at: None,
             requests: 0,
+            seen: None,
         }
     }
 
@@ -72,7 +75,7 @@ impl<'a> Play<'a> {
         for _ in 0..MOST_ROWS {
             self.instant();
             if self.rows.len() > MOST_ROWS {
-                break;
+                return Stopped::Limit;
             }
             match self.next() {
                 None => return Stopped::Quiet,
@@ -83,7 +86,7 @@ impl<'a> Play<'a> {
                 Some(at) => self.now = at,
             }
         }
-        Stopped::Until
+        Stopped::Limit
     }
 
     /// Everything that happens at one moment of the clock.
@@ -195,10 +198,20 @@ impl<'a> Play<'a> {
     }
 
     pub(super) fn row_at(&mut self, place: String, who: Who, what: String) {
-        let status = &self.agent.status;
-        let traffic = traffic::traffic(self.agent.written(), &self.cluster, &status.bindings);
+        let traffic = self.traffic();
         let seconds = self.now.as_second() - self.script.start.as_second();
-        self.rows.push(Row { seconds, place, who, what, phase: status.phase, traffic, waiting_for: None });
+        self.rows.push(Row { seconds, place, who, what, phase: self.agent.status.phase, traffic, waiting_for: None });
+    }
+
+    /// Who gets the new version now.
+    fn traffic(&mut self) -> Traffic {
+        let at = (self.cluster.changes, self.agent.status.captured.clone());
+        if let Some((_, traffic)) = self.seen.as_ref().filter(|(seen, _)| *seen == at) {
+            return traffic.clone();
+        }
+        let traffic = traffic::traffic(self.agent.written(), &self.cluster);
+        self.seen = Some((at, traffic.clone()));
+        traffic
     }
 }
 

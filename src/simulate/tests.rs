@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::scenarios::SCENARIOS;
-use super::{Script, Simulation, Stopped, Who, simulate};
-use crate::model::{Phase, Plan};
+use super::{End, Script, Simulation, Stopped, Who, simulate};
+use crate::model::{Await, Binding, LateValue, ObjectKey, Phase, Plan, Replicas, VersionKey};
 use crate::plan::fixture;
 
 fn run(events: &str) -> Simulation {
@@ -138,8 +138,7 @@ fn a_plan_rendered_again_is_taken_up_in_its_step_without_moving_traffic() {
     assert!(says(&simulation, Who::Agent, "writes VirtualService/shop"), "{:#?}", simulation.rows);
     assert_eq!((simulation.phase, simulation.seconds), (Phase::Gated, 76), "{:#?}", simulation.rows);
     let later: Vec<_> = simulation.rows.iter().filter(|row| row.seconds >= 60).map(|row| row.traffic.percent).collect();
-    // Between keeping the new rendering and writing it, the gateway objects are in no state of that rendering.
-    assert!(later.iter().all(|percent| percent.is_none_or(|percent| percent == 20)), "{:#?}", simulation.rows);
+    assert!(later.iter().all(|percent| *percent == Some(20)), "{:#?}", simulation.rows);
     assert_eq!(later.last(), Some(&Some(20)));
 }
 
@@ -173,4 +172,128 @@ fn a_plan_file_replaces_the_plan() {
     let simulation = simulate(&fixture(), &script, &files);
     assert!(says(&simulation, Who::Agent, "the release is given up: another release came"), "{:#?}", simulation.rows);
     assert_eq!(simulation.phase, Phase::Gated);
+}
+
+/// The fixture, whose canary's replicas are late values.
+fn late() -> Plan {
+    let mut plan = fixture();
+    let canary = ObjectKey::new("Deployment", "shop-canary");
+    for (version, share) in [(1, Replicas::Percent(20)), (2, Replicas::Percent(50))] {
+        let object = canary.version(version);
+        plan.spec.objects.get_mut(&object).expect("a version")["spec"].as_object_mut().expect("a map").remove("replicas");
+        plan.spec.bindings.push(Binding { object, pointer: "/spec/replicas".into(), value: LateValue::Replicas(share) });
+    }
+    for step in &mut plan.spec.steps {
+        for wait in step.stages.iter_mut().chain(&mut step.enter_from_above).flat_map(|stage| &mut stage.awaits) {
+            if let Await::PodsReady { count, .. } = wait {
+                *count = None;
+            }
+        }
+    }
+    plan
+}
+
+#[test]
+fn the_new_version_follows_the_replicas_of_the_cluster() {
+    let scaled = "{edit: {object: Deployment/shop, pointer: /spec/replicas, value: 20, manager: kubectl}}";
+    let script = Script::from_text(&format!("events:\n- {{when: {{gate: 1}}, after: 5, do: {scaled}}}\n")).expect("events");
+    let simulation = simulate(&late(), &script, &BTreeMap::new());
+    assert!(says(&simulation, Who::Agent, "writes Deployment/shop-canary"), "{:#?}", simulation.rows);
+    assert!(says(&simulation, Who::Cluster, "Deployment/shop-canary: 4 pods ready"), "{:#?}", simulation.rows);
+    assert_eq!(simulation.end(), End::Waits);
+}
+
+#[test]
+fn without_replicas_in_git_a_release_goes_to_its_end() {
+    let mut plan = late();
+    for object in plan.spec.objects.values_mut().filter(|object| object["kind"] == "Deployment") {
+        object["spec"].as_object_mut().expect("a map").remove("replicas");
+    }
+    for scenario in SCENARIOS {
+        let simulation = simulate(&plan, &Script::from_text(scenario.text).expect("events"), &BTreeMap::new());
+        assert_eq!(simulation.end(), End::Over, "{}: {:#?}", scenario.name, simulation.rows);
+    }
+}
+
+#[test]
+fn traffic_is_computed_and_not_believed() {
+    let mut plan = fixture();
+    for (version, object) in &mut plan.spec.objects {
+        if version.object().kind() == "VirtualService" && version.version() == 2 {
+            object["spec"]["http"][0]["route"][1]["weight"] = 45.into();
+            object["spec"]["http"][0]["route"][0]["weight"] = 55.into();
+        }
+    }
+    let simulation = simulate(&plan, &Script::default(), &BTreeMap::new());
+    assert_eq!(simulation.rows.last().map(|row| row.traffic.percent), Some(Some(45)), "the step declares 20%");
+}
+
+#[test]
+fn without_a_route_the_pods_behind_the_service_share_the_traffic() {
+    let mut plan = fixture();
+    plan.spec.scripts.clear();
+    let is_route = |version: &VersionKey| version.object().kind() == "VirtualService";
+    plan.spec.objects.retain(|version, _| !is_route(version));
+    plan.spec.paths.retain(|entry| entry.object.kind() != "VirtualService");
+    for state in [&mut plan.spec.baseline, &mut plan.spec.target] {
+        state.retain(|version| !is_route(version));
+    }
+    for step in &mut plan.spec.steps {
+        step.state.retain(|version| !is_route(version));
+        for stage in step.stages.iter_mut().chain(&mut step.enter_from_above) {
+            stage.write.retain(|version| !is_route(version));
+        }
+    }
+    for stage in plan.spec.finish.iter_mut().chain(&mut plan.spec.abort).chain(&mut plan.spec.abort_finish) {
+        stage.write.retain(|version| !is_route(version));
+    }
+    let simulation = simulate(&plan, &Script::default(), &BTreeMap::new());
+    assert!(simulation.rows.iter().all(|row| row.traffic.percent == Some(0)), "the Service is pinned: {:#?}", simulation.rows);
+}
+
+#[test]
+fn what_cannot_be_computed_is_said() {
+    let mut plan = fixture();
+    for object in plan.spec.objects.values_mut().filter(|object| object["kind"] == "VirtualService") {
+        object["apiVersion"] = "example.com/v1".into();
+    }
+    let simulation = simulate(&plan, &Script::default(), &BTreeMap::new());
+    for row in &simulation.rows {
+        assert_eq!(row.traffic.percent, None);
+        assert_eq!(row.traffic.not_known.as_deref(), Some("what `VirtualService/shop` does is for its controller to say"));
+    }
+}
+
+#[test]
+fn each_end_is_told_from_the_others() {
+    let end = |events: &str| run(events).end();
+    assert_eq!(end("approveAfter: 60"), End::Over);
+    assert_eq!(end("events: [{when: {gate: 1}, do: abort}]"), End::Over);
+    assert_eq!(end("events: []"), End::Waits, "nobody approves");
+    assert_eq!(end("events: [{when: {entering: 1}, do: pause}]"), End::Waits);
+    assert_eq!(end("readyAfter: never"), End::Stuck);
+    let edit = "{edit: {object: Service/shop, pointer: /spec/selector, value: {app: other}}}";
+    assert_eq!(end(&format!("events: [{{do: {edit}}}]")), End::Stuck, "held before the first write");
+    assert_eq!(end("until: 5"), End::Open);
+    let mut unknown = fixture();
+    let object = ObjectKey::new("Service", "shop").version(2);
+    unknown.spec.bindings.push(Binding { object, pointer: "/spec/x".into(), value: LateValue::CanaryRevision });
+    assert_eq!(simulate(&unknown, &Script::default(), &BTreeMap::new()).end(), End::Open);
+}
+
+#[test]
+fn a_restart_before_the_release_is_no_difference() {
+    let value = "{kubectl.kubernetes.io/restartedAt: '2026-01-01T00:00:00Z'}";
+    let edit = format!("{{edit: {{object: Deployment/shop, pointer: /spec/template/metadata/annotations, value: {value}}}}}");
+    ends(&format!("readyAfter: 0\nevents: [{{do: {edit}}}]"), Phase::Gated);
+}
+
+#[test]
+fn a_workload_is_not_created_beside_something_else_than_the_target() {
+    let mut plan = fixture();
+    plan.spec.baseline.retain(|version| version.object().kind() != "Deployment");
+    let edit = "{edit: {object: Service/shop, pointer: /spec/selector, value: {app: other}, manager: kubectl}}";
+    let script = Script::from_text(&format!("events: [{{do: {edit}}}]")).expect("events");
+    let simulation = simulate(&plan, &script, &BTreeMap::new());
+    assert_eq!(simulation.phase, Phase::Holding, "{:#?}", simulation.rows);
 }

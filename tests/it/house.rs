@@ -30,7 +30,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("plan", &["model", "files", "yaml", "digest"]),
     ("render", &["model", "lua", "digest"]),
     ("report", &["exposure", "simulate", "coexist", "model", "files", "yaml", "diff", "cases", "digest"]),
-    ("simulate", &["model", "yaml", "digest", "plan", "patch", "machine"]),
+    ("simulate", &["model", "yaml", "digest", "plan", "patch", "machine", "exposure"]),
     ("tree", &["coexist", "yaml", "model", "files", "plan", "diff", "report"]),
     ("yaml", &["model"]),
 ];
