@@ -174,10 +174,7 @@ fn catalog(
         let mut found = understood.findings.clone();
         if let Some(rollout) = &understood.rollout {
             // What the others name was not read, which says nothing about them.
-            if let Some(unsupported) = workloads::unsupported(rollout, &catalog).filter(|_| understood.is_asked) {
-                workloads::without_guesses(&mut found);
-                found.push(unsupported);
-            }
+            found.extend(workloads::unsupported(rollout, &catalog).filter(|_| understood.is_asked));
             if !understood.is_asked {
                 others.insert((rollout.namespace.clone(), rollout.reference.name.clone()));
             }

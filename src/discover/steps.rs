@@ -2,13 +2,7 @@
 
 use super::fields::no_hint;
 use super::node::Node;
-use crate::model::{Code, Finding, Pause, Replicas, Strategy};
-
-/// The code of a step that takes more pods than [`MOST_REPLACED`].
-pub(super) const PARTITION_LIMIT: Code = "step-replicas-partition";
-
-/// The largest share of pods that Kruise lets a step with traffic have, when new pods take the place of old ones.
-const MOST_REPLACED: u8 = 50;
+use crate::model::{Finding, Pause, Replicas};
 
 /// The elements of `steps`, of which there are at most `most`.
 pub(super) fn elements<'a>(strategy: &Node<'a>, most: usize, findings: &mut Vec<Finding>) -> Vec<Node<'a>> {
@@ -52,26 +46,6 @@ pub(super) fn pause(step: &Node<'_>, findings: &mut Vec<Finding>) -> Pause {
             Pause::Seconds(u32::try_from(seconds).unwrap_or_default())
         }
     }
-}
-
-/// Finds a step with traffic that takes more than half of the pods that stand in for the stable ones.
-pub(super) fn partition_limit(
-    step: &Node<'_>,
-    at: &str,
-    replicas: Replicas,
-    has_traffic: bool,
-    strategy: Strategy,
-    findings: &mut Vec<Finding>,
-) {
-    let Replicas::Percent(percent) = replicas else { return };
-    if strategy != Strategy::Partition || !has_traffic || percent <= MOST_REPLACED {
-        return;
-    }
-    let node = step.child(at).unwrap_or_else(|| step.clone());
-    let message = format!("a step with traffic has at most {MOST_REPLACED}% of the pods when they replace stable ones, not {percent}%");
-    findings.push(node.error(PARTITION_LIMIT, message).help(
-        "keep the stable pods of a Deployment with `enableExtraWorkloadForCanary: true` (in v1alpha1 the annotation `rollouts.kruise.io/rolling-style: canary`), give the step no traffic, or write replicas as a number",
-    ));
 }
 
 /// Finds steps that have fewer pods than the step before. Numbers and percentages are not compared with each other.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::node::Node;
 use super::rollout::{Spec, style_of};
 use super::{fields, matches, reference, rollout, routing, steps};
-use crate::model::{Finding, Reference, Replicas, Step, Strategy, Traffic, Weight};
+use crate::model::{Finding, Reference, Replicas, Step, Traffic, Weight};
 
 const ROLLING_STYLE: &str = "rollouts.kruise.io/rolling-style";
 const CANARY: &[&str] = &["steps", "trafficRoutings", "failureThreshold", "patchPodTemplateMetadata", "disableGenerateCanaryService"];
@@ -36,7 +36,7 @@ pub(super) fn read(root: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Spec>
     rollout::failure_threshold(&canary, findings);
     let routing = routing::read(&canary, findings);
     let pod_metadata = rollout::pod_metadata(&canary, findings);
-    let steps = read_steps(&canary, style, findings);
+    let steps = read_steps(&canary, findings);
     Some(Spec { workload: workload?, strategy: style, steps, routing, pod_metadata, is_disabled })
 }
 
@@ -77,7 +77,7 @@ fn has_extra_workload(root: &Node<'_>, findings: &mut Vec<Finding>) -> bool {
     }
 }
 
-fn read_steps(canary: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -> Vec<Step> {
+fn read_steps(canary: &Node<'_>, findings: &mut Vec<Finding>) -> Vec<Step> {
     let mut read: Vec<Step> = Vec::new();
     let mut replicas = Vec::new();
     let mut before: Option<i64> = None;
@@ -95,7 +95,7 @@ fn read_steps(canary: &Node<'_>, style: Strategy, findings: &mut Vec<Finding>) -
         }
         before = weight;
         let pods = pods(&node, weight, findings);
-        let mut step = read_step(&node, weight, pods, style, findings);
+        let mut step = read_step(&node, weight, pods, findings);
         // Without routing the weight of a step is its share of pods, and nothing more was meant by it.
         if !has_routing && node.child("replicas").is_none() {
             step = step.map(|step| Step { traffic: Traffic { weight: None, ..step.traffic }, ..step });
@@ -111,7 +111,7 @@ fn has_routing(canary: &Node<'_>) -> bool {
     canary.child("trafficRoutings").is_some_and(|routings| routings.elements().next().is_some())
 }
 
-fn read_step(node: &Node<'_>, percent: Option<i64>, pods: Option<Replicas>, style: Strategy, findings: &mut Vec<Finding>) -> Option<Step> {
+fn read_step(node: &Node<'_>, percent: Option<i64>, pods: Option<Replicas>, findings: &mut Vec<Finding>) -> Option<Step> {
     let weight = percent.and_then(|percent| Weight::try_from(percent).ok());
     let has_replicas = node.child("replicas").is_some();
     if let (Some(percent), None, true, Some(at)) = (percent, weight, has_replicas, node.child("weight")) {
@@ -122,8 +122,6 @@ fn read_step(node: &Node<'_>, percent: Option<i64>, pods: Option<Replicas>, styl
     let traffic = Traffic { weight, matches };
     let header_modifier = matches::header_modifier(node, &traffic, findings);
     let replicas = pods?;
-    let at = if has_replicas { "replicas" } else { "weight" };
-    steps::partition_limit(node, at, replicas, traffic.is_split(), style, findings);
     Some(Step { replicas, traffic, header_modifier, pause, place: node.place() })
 }
 

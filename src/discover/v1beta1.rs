@@ -93,8 +93,6 @@ fn read_step(node: &Node<'_>, pods: Option<Replicas>, style: Strategy, findings:
     let traffic = Traffic { weight, matches };
     let header_modifier = matches::header_modifier(node, &traffic, findings);
     let replicas = pods?;
-    let has_traffic = node.child("traffic").is_some() || traffic.is_split();
-    steps::partition_limit(node, "replicas", replicas, has_traffic, style, findings);
     Some(Step { replicas, traffic, header_modifier, pause, place: node.place() })
 }
 

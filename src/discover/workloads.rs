@@ -1,7 +1,6 @@
 //! Which workloads a Rollout can release.
 
 use super::originals::workload_place;
-use super::steps::PARTITION_LIMIT;
 use crate::model::{Catalog, Finding, ObjectRef, Resolution, Rollout, Strategy};
 
 const SUPPORTED: &[(&str, &str)] = &[
@@ -42,11 +41,6 @@ pub(super) fn unsupported(rollout: &Rollout, catalog: &Catalog) -> Option<Findin
         }
     };
     finding(format!("a Rollout does not release {written}"), &help)
-}
-
-/// Takes away what is wrong only if the kind of the workload is right.
-pub(super) fn without_guesses(findings: &mut Vec<Finding>) {
-    findings.retain(|finding| finding.code != PARTITION_LIMIT);
 }
 
 fn is_labelled(catalog: &Catalog, object: &ObjectRef, near: &str) -> bool {

@@ -9,14 +9,30 @@ pub(super) fn of(rollout: &Rollout) -> Option<Finding> {
     if rollout.is_disabled {
         return at(Finding::note("rollout-disabled", "the Rollout is disabled: its workload is released at once, without a plan"));
     }
-    let is_deployment = rollout.workload.kind == "Deployment" && rollout.workload.api_version.starts_with("apps/");
+    let not_yet = |what: String| at(Finding::error("not-rendered-yet", format!("{what} is not rendered yet")).help(way_out(rollout)));
     match rollout.strategy {
-        Strategy::Canary if is_deployment => None,
-        Strategy::Canary | Strategy::Partition => {
-            at(Finding::error("not-rendered-yet", format!("the Partition style of a {} is not rendered yet", rollout.workload.kind))
-                .help("a Deployment with `enableExtraWorkloadForCanary: true` is rendered"))
+        Strategy::Canary if is_deployment(rollout) => None,
+        Strategy::Canary | Strategy::Partition => not_yet(format!("the Partition style of a {}", rollout.workload.kind)),
+        Strategy::BlueGreen => not_yet("the BlueGreen style".to_owned()),
+    }
+}
+
+fn is_deployment(rollout: &Rollout) -> bool {
+    rollout.workload.kind == "Deployment" && rollout.workload.api_version.starts_with("apps/")
+}
+
+/// What gets a plan for the same workload.
+fn way_out(rollout: &Rollout) -> &'static str {
+    if !is_deployment(rollout) {
+        return "only Deployments are: leave this Rollout with OpenKruise";
+    }
+    match rollout.strategy {
+        Strategy::BlueGreen => "`canary: {enableExtraWorkloadForCanary: true, …}` is, which keeps the old pods as well",
+        Strategy::Canary | Strategy::Partition if rollout.reference.api_version.ends_with("/v1alpha1") => {
+            "the Canary style is, which keeps the old pods: the annotation `rollouts.kruise.io/rolling-style: canary`"
         }
-        Strategy::BlueGreen => at(Finding::error("not-rendered-yet", "the BlueGreen style is not rendered yet")
-            .help("a Deployment with `canary` and `enableExtraWorkloadForCanary: true` is rendered")),
+        Strategy::Canary | Strategy::Partition => {
+            "the Canary style is, which keeps the old pods: `enableExtraWorkloadForCanary: true` below `canary`"
+        }
     }
 }

@@ -202,7 +202,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "not-rendered-yet",
-        "This style or kind of workload is not rendered yet.\n\nWhat works is a Deployment in Canary style: `enableExtraWorkloadForCanary: true`.",
+        "This style or kind of workload is not rendered yet.\n\nWhat works is a Deployment in Canary style, which keeps the old pods and makes a second Deployment for the new ones: `enableExtraWorkloadForCanary: true` below `canary` in `v1beta1`, whose default is the Partition style; in `v1alpha1` it is the default. Leave other Rollouts with OpenKruise.",
     ),
     (
         "object-shared",
@@ -361,10 +361,6 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "step-replicas-missing",
         "A step does not say how many pods it has.\n\nWrite `replicas`; in `v1alpha1`, a step with `weight` takes the same share of pods.",
-    ),
-    (
-        "step-replicas-partition",
-        "A step's pods and its traffic do not go together.\n\nIn Partition style all pods of the step carry traffic.",
     ),
     ("step-traffic-invalid", "A step's traffic is not a percentage.\n\nIn `v1beta1` write `traffic: 20%`."),
     ("step-weight-decreasing", "A step sends less traffic to the new version than the step before.\n\nReleases only move forward."),
