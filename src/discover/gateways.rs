@@ -7,7 +7,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::config::is_inside;
 use crate::files::Files;
-use crate::model::{Finding, Gateway, GatewayDeclaration, Position, ScriptOrigin, ScriptSource, Source};
+use crate::model::{Finding, Gateway, GatewayDeclaration, Position, ScriptKey, ScriptOrigin, ScriptSource, Source, pointer};
 use crate::yaml;
 
 /// The folder of scripts in a repository.
@@ -74,7 +74,7 @@ pub(super) fn of_environment(
         }
     }
     for source in sources {
-        for (name, gateway) in of_config_map(source) {
+        for (name, gateway) in of_config_map(source, files) {
             gateways.entry(name).or_insert(gateway);
         }
     }
@@ -181,17 +181,29 @@ fn undeclared(script: ScriptSource) -> Gateway {
     gateway
 }
 
-fn of_config_map(source: &Source) -> Vec<(String, Gateway)> {
+fn of_config_map(source: &Source, files: &Files) -> Vec<(String, Gateway)> {
     let Some(data) = source.manifest.at("/data").and_then(serde_json::Value::as_object) else { return Vec::new() };
     let mut gateways = Vec::new();
     for (key, text) in data.iter().filter_map(|(key, text)| Some((key, text.as_str()?))).filter(|(_, text)| !text.is_empty()) {
         let Some(rest) = key.strip_prefix("lua.traffic.routing.") else { continue };
         let Some((kind, group)) = rest.split_once('.') else { continue };
         let name = if kind == "ingress" { format!("{INGRESS}/{group}") } else { format!("{group}/{kind}") };
-        let script = ScriptSource { name: name.clone(), text: text.to_owned(), origin: ScriptOrigin::ConfigMap(source.path.clone()) };
+        let position = source.places.at(&format!("/data/{}", pointer::escape(key)));
+        let is_block = is_literal_block(files, &source.path, position);
+        let origin = ScriptOrigin::ConfigMap(ScriptKey { path: source.path.clone(), position, is_block });
+        let script = ScriptSource { name: name.clone(), text: text.to_owned(), origin };
         gateways.push((name, undeclared(script)));
     }
     gateways
+}
+
+/// Whether a literal block begins at a place of a file: `|`, perhaps with what to do about its end.
+fn is_literal_block(files: &Files, path: &str, position: Position) -> bool {
+    let text = files.get(path).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let number = usize::try_from(position.line).unwrap_or_default().saturating_sub(1);
+    let column = usize::try_from(position.column).unwrap_or_default().saturating_sub(1);
+    let line = text.and_then(|text| text.lines().nth(number)).unwrap_or_default();
+    line.chars().nth(column) == Some('|')
 }
 
 #[cfg(test)]

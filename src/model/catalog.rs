@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Places, Rollout, Stored, Unnamed};
+use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Place, Places, Position, Rollout, Stored, Unnamed};
 
 /// One environment of a repository.
 #[derive(Debug, Clone, Default)]
@@ -65,10 +65,34 @@ pub struct ScriptSource {
 pub enum ScriptOrigin {
     /// A file of the repository.
     File(String),
-    /// A key of the ConfigMap `kruise-rollout-configuration` in this file.
-    ConfigMap(String),
+    /// A key of the ConfigMap `kruise-rollout-configuration`.
+    ConfigMap(ScriptKey),
     /// The binary.
     Shipped,
+}
+
+/// Where a script stands in a ConfigMap.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ScriptKey {
+    /// The file.
+    pub path: String,
+    /// Where the value of its key begins.
+    pub position: Position,
+    /// Whether the script's lines are lines of the file, which begin below that: a literal block.
+    pub is_block: bool,
+}
+
+impl ScriptSource {
+    /// Where a line of the script stands in the repository, without a line its start. None: it ships with the program.
+    pub fn place_of(&self, line: Option<u32>) -> Option<Place> {
+        let at = |path: &str, line: u32| Some(Place { path: path.to_owned(), position: Position { line, column: 1 } });
+        match (&self.origin, line) {
+            (ScriptOrigin::File(path), line) => at(path, line.unwrap_or(1)),
+            (ScriptOrigin::ConfigMap(key), Some(line)) if key.is_block => at(&key.path, key.position.line.saturating_add(line)),
+            (ScriptOrigin::ConfigMap(key), _) => Some(Place { path: key.path.clone(), position: key.position }),
+            (ScriptOrigin::Shipped, _) => None,
+        }
+    }
 }
 
 impl Catalog {

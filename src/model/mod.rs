@@ -21,7 +21,7 @@ mod traffic;
 mod weight;
 
 pub use beside::{Beside, Unnamed};
-pub use catalog::{Catalog, Resolution, ScriptOrigin, ScriptSource, Source};
+pub use catalog::{Catalog, Resolution, ScriptKey, ScriptOrigin, ScriptSource, Source};
 pub use finding::{Code, Finding, Severity};
 pub use gateway::{
     Accepted, Clone as GatewayClone, Gateway, GatewayDeclaration, GatewayRef, HeaderModifierSupport, ListLimit, MatchSupport, Role,

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::script_answer::{with_answer, with_ingress_answer};
 use super::script_input::{ingress_input, insert_namespace, insert_pod_metadata, script_input, set_step};
 use super::{Scripts, capability, clone, result, unmoved};
-use crate::lua::{Script, beyond_lua51};
-use crate::model::{Finding, Gateway, GatewayRef, PodMetadata, Position, Role, ScriptOrigin, Source, Step, Weight};
+use crate::lua::{Script, ScriptError, beyond_lua51};
+use crate::model::{Finding, Gateway, GatewayRef, PodMetadata, Role, ScriptOrigin, Source, Step, Weight};
 
 /// A traffic object of a release.
 pub(super) struct Routed<'a> {
@@ -43,11 +43,10 @@ pub(super) fn states(
     findings: &mut Vec<Finding>,
 ) -> Vec<Option<Value>> {
     let place = &routed.reference.place;
-    let failure = |code, message: String| Finding::error(code, message).at(&place.path, place.position).about(&routed.source.object);
     let script = match scripts.compiled(&routed.gateway.script) {
         Ok(script) => script,
         Err(error) => {
-            findings.push(failure("script-fails", error.to_string()).help("`rollout test` runs a script's cases"));
+            findings.push(script_fails(routed, &Failure::from(error), None));
             return vec![None; steps.len()];
         }
     };
@@ -55,11 +54,8 @@ pub(super) fn states(
         findings.extend(beyond_lua51(&routed.gateway.script.text).into_iter().map(|(line, message)| {
             let name = &routed.gateway.script.name;
             let warning = Finding::warning("script-beyond-lua51", format!("script `{name}`, line {line}: {message}"));
-            let warning = match &routed.gateway.script.origin {
-                ScriptOrigin::File(path) => warning.at(path, Position { line, column: 1 }),
-                ScriptOrigin::ConfigMap(_) | ScriptOrigin::Shipped => warning.at(&place.path, place.position),
-            };
-            warning.about(&routed.source.object).help("write it in Lua 5.1, so that OpenKruise runs it too")
+            let place = routed.gateway.script.place_of(Some(line)).unwrap_or_else(|| place.clone());
+            warning.at(&place.path, place.position).about(&routed.source.object).help("write it in Lua 5.1, so that OpenKruise runs it too")
         }));
     }
     let copy;
@@ -107,13 +103,12 @@ pub(super) fn states(
                 }
                 states.push(Some(rewritten));
             }
-            Err(message) => {
+            Err(failure) => {
                 // A script that fails alike in every step is told of once.
-                if last_failure.as_ref() != Some(&message) {
-                    findings
-                        .push(failure("script-fails", format!("step {number}: {message}")).help("`rollout test` runs a script's cases"));
+                if last_failure.as_ref() != Some(&failure) {
+                    findings.push(script_fails(routed, &failure, Some(number)));
                 }
-                last_failure = Some(message);
+                last_failure = Some(failure);
                 states.push(None);
             }
         }
@@ -128,9 +123,45 @@ pub(super) fn states(
     }
     findings.extend(told.into_iter().map(|(problem, numbers)| {
         let message = format!("{}: {} (script `{}`)", named(&numbers), problem.message, routed.gateway.script.name);
-        failure("script-result", message).help(problem.help)
+        let of_script = match problem.blame {
+            Blame::Script => routed.gateway.script.place_of(None),
+            Blame::Object => None,
+        };
+        let place = of_script.unwrap_or_else(|| place.clone());
+        Finding::error("script-result", message).at(&place.path, place.position).about(&routed.source.object).help(problem.help)
     }));
     states
+}
+
+/// Why a script gave no object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Failure {
+    /// The line of the script, where one is to blame.
+    line: Option<u32>,
+    message: String,
+}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        Self { line: error.line, message: error.message }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { line: None, message }
+    }
+}
+
+/// The finding about a script that gave no object, at its line; of a script that ships, where the Rollout names the object.
+fn script_fails(routed: &Routed<'_>, failure: &Failure, step: Option<usize>) -> Finding {
+    let script = &routed.gateway.script;
+    let step = step.map_or_else(String::new, |number| format!("step {number}: "));
+    let line = failure.line.map_or_else(String::new, |line| format!(", line {line}"));
+    let message = format!("{step}script `{}`{line}: {}", script.name, failure.message);
+    let place = script.place_of(failure.line).unwrap_or_else(|| routed.reference.place.clone());
+    let finding = Finding::error("script-fails", message).at(&place.path, place.position).about(&routed.source.object);
+    finding.help("write a case with this object and step into `testdata` beside the script: `rollout test` runs it alone")
 }
 
 /// Two steps of different shares, and those, for which the script gave the same.
@@ -148,11 +179,23 @@ pub(super) struct Problem {
     pub(super) message: String,
     /// The way out.
     pub(super) help: String,
+    /// What has to change.
+    pub(super) blame: Blame,
+}
+
+/// What a problem is mended in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blame {
+    /// The script.
+    Script,
+    /// The object or the Rollout.
+    Object,
 }
 
 impl Problem {
     fn of_the_script(message: String) -> Self {
-        Self { message, help: "`rollout test` runs a script's cases".to_owned() }
+        let help = "write a case with this object and step into `testdata` beside the script: `rollout test` runs it alone".to_owned();
+        Self { message, help, blame: Blame::Script }
     }
 }
 
@@ -176,7 +219,7 @@ fn rewrite(
     names: &Names<'_>,
     step: &Step,
     input: &mut Option<Value>,
-) -> Result<Value, String> {
+) -> Result<Value, Failure> {
     let modifier = step.header_modifier.as_ref();
     if routed.reference.ingress_class.is_some() {
         let input = ingress_input(original.pointer("/metadata/annotations"), &step.traffic, modifier, names.canary);
@@ -192,12 +235,12 @@ fn rewrite(
     set_step(input, &step.traffic, modifier);
     let mut returned = call(script, input)?;
     let Some(answer) = returned.as_object_mut() else {
-        return Err(format!("script `{}` returned {} instead of a table", routed.gateway.script.name, kind_of(&returned)));
+        return Err(format!("it returned {} instead of a table", kind_of(&returned)).into());
     };
     match answer.get("spec") {
         Some(spec) if spec.is_object() => {}
         None if original.pointer("/spec").is_none() => {}
-        spec => return Err(format!("script `{}` returned {} as `spec`", routed.gateway.script.name, spec.map_or("nothing", kind_of))),
+        spec => return Err(format!("it returned {} as `spec`", spec.map_or("nothing", kind_of)).into()),
     }
     for field in ["labels", "annotations"] {
         if let Some(map) = answer.remove(field) {
@@ -210,8 +253,8 @@ fn rewrite(
     Ok(with_answer(original, std::mem::take(answer)))
 }
 
-fn call(script: &Script, input: &Value) -> Result<Value, String> {
-    script.call(&[("obj", input)]).map(|output| output.value).map_err(|error| error.to_string())
+fn call(script: &Script, input: &Value) -> Result<Value, Failure> {
+    script.call(&[("obj", input)]).map(|output| output.value).map_err(Failure::from)
 }
 
 fn text_map(value: &Value, field: &str) -> Result<Value, String> {

@@ -1,6 +1,6 @@
 //! Why a gateway object stays as it is in a step that asks for a change: what the user can do about it differs.
 
-use super::traffic::Problem;
+use super::traffic::{Blame, Problem};
 use crate::model::{ScriptOrigin, Source, Step, Traffic, Weight};
 
 /// A share that every rule shows: neither nothing nor all.
@@ -22,6 +22,7 @@ pub(super) fn problem(origin: &ScriptOrigin, object: &Source, service: &str, lea
             message: format!("the script changes nothing: no rule that leads to Service `{service}` takes requests of the step's matches"),
             help: "conditions of the rule and of the step hold together: match what a rule for the Service takes, or add such a rule"
                 .into(),
+            blame: Blame::Object,
         };
     }
     if *origin != ScriptOrigin::Shipped {
@@ -31,6 +32,7 @@ pub(super) fn problem(origin: &ScriptOrigin, object: &Source, service: &str, lea
                 "it has to write the step's share and matches wherever {} leads to Service `{service}`; `rollout test` runs its cases",
                 object.object
             ),
+            blame: Blame::Script,
         };
     }
     Problem {
@@ -39,5 +41,6 @@ pub(super) fn problem(origin: &ScriptOrigin, object: &Source, service: &str, lea
             "name the Service that {} leads to in `trafficRoutings[].service`; a rule with weight 0 leads nowhere",
             object.object
         ),
+        blame: Blame::Object,
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rollout::model::{
     Await, Binding, Catalog, Gateway, GatewayClone, GatewayRef, HeaderModifierSupport, LateValue, Manifest, Match, MatchKind, MatchSupport,
     NamedMatch, ObjectKey, Originals, Pause, Place, Places, Plan, PodMetadata, Position, Reference, Replicas, Role, Rollout, Routing,
-    ScriptOrigin, ScriptSource, Source, Step, Strategy, Traffic, Weight, WeightSupport,
+    ScriptKey, ScriptOrigin, ScriptSource, Source, Step, Strategy, Traffic, Weight, WeightSupport,
 };
 use rollout::plan;
 use rollout::render::{self, Inputs, Scripts};
@@ -493,7 +493,8 @@ fn a_script_of_the_user_that_does_not_see_the_weight_is_told_of() {
     let case = |weights: [u8; 2], text: &str| {
         let mut catalog = catalog();
         let mut own = gateway("example.io/Route", text, Role::Route, None);
-        own.1.script.origin = ScriptOrigin::ConfigMap("config.yaml".into());
+        own.1.script.origin =
+            ScriptOrigin::ConfigMap(ScriptKey { path: "config.yaml".into(), position: Position { line: 7, column: 5 }, is_block: true });
         catalog.gateways = vec![own];
         let steps = weights.map(|weight| step(Replicas::Count(1), Some(weight), false, Pause::Approval));
         let rollout = rollout(steps.to_vec(), references()[..1].to_vec(), 0, false);
@@ -543,6 +544,32 @@ fn a_script_that_changes_nothing_is_an_error_with_the_place_of_the_reference() {
     let help = "name the Service that Route prod/shop leads to in `trafficRoutings[].service`; a rule with weight 0 leads nowhere";
     assert_eq!(said, [("script-result", message, Some(help))]);
     assert_eq!(findings[0].place, Some(place()));
+}
+
+#[test]
+fn a_script_that_fails_is_an_error_at_its_line() {
+    let case = |origin: ScriptOrigin| {
+        let mut catalog = catalog();
+        let mut own = gateway("example.io/Route", "local spec = obj.data.spec\nlocal name = spec.nothing.name", Role::Route, None);
+        own.1.script.origin = origin;
+        catalog.gateways = vec![own];
+        let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references()[..1].to_vec(), 0, false);
+        let head = originals("shop:2", &references()[..1], false);
+        let scripts = Scripts::default();
+        let inputs = Inputs { rollout: &rollout, catalog: &catalog, head: &head, base: None, previous: None, scripts: &scripts };
+        let findings = render::plan(&inputs).expect_err("no plan");
+        assert_eq!(findings[0].code, "script-fails", "{findings:?}");
+        assert!(findings[0].message.starts_with("step 1: script `example.io/Route`, line 2: attempt to index"), "{findings:?}");
+        let place = findings[0].place.clone().expect("a place");
+        format!("{}:{}", place.path, place.position.line)
+    };
+    let key = |is_block: bool| {
+        ScriptOrigin::ConfigMap(ScriptKey { path: "cm.yaml".into(), position: Position { line: 11, column: 5 }, is_block })
+    };
+    assert_eq!(case(ScriptOrigin::File("lua_configuration/a.lua".into())), "lua_configuration/a.lua:2");
+    assert_eq!(case(key(true)), "cm.yaml:13");
+    assert_eq!(case(key(false)), "cm.yaml:11");
+    assert_eq!(case(ScriptOrigin::Shipped), "app.yaml:1");
 }
 
 #[test]

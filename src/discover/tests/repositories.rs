@@ -528,7 +528,15 @@ fn scripts_of_the_cluster_serve_every_environment_wherever_they_lie() {
     assert_eq!(shown(&discovery), [] as [&str; 0]);
     let of = |index: usize| &discovery.catalogs[index].gateways[0].1.script;
     assert_eq!((of(0).text.as_str(), of(1).text.as_str()), ("return 1", "return 2"), "an environment's own comes first");
-    assert_eq!(of(0).origin, crate::model::ScriptOrigin::ConfigMap("infra/cm.yaml".into()));
+    let place = of(0).place_of(Some(3)).expect("a place");
+    assert_eq!((place.path.as_str(), place.position.line), ("infra/cm.yaml", 5), "a text in one line has no lines of its own");
+    let block = format!(
+        "{}data:\n  lua.traffic.routing.VirtualService.networking.istio.io: |-\n    local a = 1\n    return a\n",
+        object("v1", "ConfigMap", "kruise-rollout-configuration")
+    );
+    let discovery_of_block = discovered(&files(&[("infra/cm.yaml", &block)]), &config);
+    let place = discovery_of_block.catalogs[0].gateways[0].1.script.place_of(Some(2)).expect("a place");
+    assert_eq!((place.path.as_str(), place.position.line), ("infra/cm.yaml", 8));
     let broken = format!("{outside}a: [\n");
     let discovery = discovered(&files(&[("infra/cm.yaml", &broken)]), &config);
     assert_eq!(discovery.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["script-unreadable"]);
