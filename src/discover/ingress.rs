@@ -8,6 +8,24 @@ const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 /// Controllers that read the annotations of ingress-nginx.
 const LIKE_NGINX: [&str; 3] = ["nginx", "mse", "higress"];
 
+/// Versions of the API that no cluster since Kubernetes 1.22 has: names of Services stand elsewhere in them.
+const REMOVED: [&str; 2] = ["extensions/v1beta1", "networking.k8s.io/v1beta1"];
+
+/// The finding about an Ingress of a version that no cluster has any more.
+pub(super) fn removed(ingress: &Source) -> Option<Finding> {
+    let version = ingress.manifest.api_version();
+    if ingress.object.kind != "Ingress" || !REMOVED.contains(&version) {
+        return None;
+    }
+    let message = format!("no cluster since Kubernetes 1.22 has an Ingress of `{version}`");
+    let finding = Finding::error("api-version-removed", message).at(&ingress.path, ingress.places.at("/apiVersion"));
+    Some(
+        finding
+            .about(&ingress.object)
+            .help("write it as `networking.k8s.io/v1`: `backend: {service: {name: …, port: {number: …}}}`, and a `pathType` for each path"),
+    )
+}
+
 /// Adds what keeps requests of an Ingress from the new version although its script has written all that it can.
 pub(super) fn check(catalog: &Catalog, rollout: &Rollout, reference: &GatewayRef, ingress: &Source, findings: &mut Vec<Finding>) {
     let Some(dialect) = &reference.ingress_class else { return };

@@ -6,7 +6,7 @@
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`, `relabelled`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`, `unread`: those that a change takes away, or that nothing reads any more
-//! - `originals`: what references lead to · `placeholders`: what is filled in later · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
+//! - `originals`: what references lead to · `placeholders`: what is filled in later · `typed`: values that no API server takes · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
 mod asked;
 mod cluster_scripts;
@@ -32,6 +32,7 @@ mod skip;
 mod sniff;
 mod steps;
 mod text;
+mod typed;
 mod understood;
 mod unread;
 mod v1alpha1;

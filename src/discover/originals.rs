@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{definitions, fields, ingress, placeholders};
+use super::{definitions, fields, ingress, placeholders, typed};
 use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored};
 
 /// The API group of autoscalers.
@@ -27,6 +27,7 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
     for source in used(&originals) {
         findings.extend_from_slice(&source.remarks);
         findings.extend(placeholders::check(source));
+        findings.extend(typed::check(source));
     }
     findings.sort();
     findings.dedup();
@@ -61,6 +62,10 @@ impl Lookup<'_> {
     fn gateway(&mut self, reference: &GatewayRef) -> Option<Arc<Source>> {
         let object = ObjectRef::new(&reference.api_version, &reference.kind, &self.rollout.namespace, &reference.name);
         let found = self.find("gateway-object-missing", &object, &|| reference.place.clone());
+        if let Some(removed) = found.as_deref().and_then(ingress::removed) {
+            self.findings.push(removed);
+            return None;
+        }
         if let Some(source) = &found {
             ingress::check(self.catalog, self.rollout, reference, source, &mut self.findings);
         }
@@ -76,6 +81,10 @@ impl Lookup<'_> {
                 self.findings.push(finding);
             }
             Resolution::Missing => {
+                if let Some(removed) = self.of_removed_group(object) {
+                    self.findings.push(removed);
+                    return None;
+                }
                 let (message, place) = (format!("there is no {object}"), place());
                 let finding = Finding::error(code, message).at(&place.path, place.position);
                 let finding = finding.about(self.name());
@@ -93,6 +102,15 @@ impl Lookup<'_> {
         let listed: Vec<_> = candidates.iter().map(|source| place_of(source)).collect();
         let finding = Finding::error("reference-ambiguous", format!("there are {} {object}: {}", candidates.len(), listed.join(", ")));
         finding.about(self.name()).help("keep the one that is meant in the Rollout's folder, or describe environments in `.rollout.yaml`")
+    }
+
+    /// The finding about an object that is there under an API group that no cluster has any more.
+    fn of_removed_group(&self, object: &ObjectRef) -> Option<Finding> {
+        let is_it = |other: &&Arc<Stored>| {
+            let other = &other.object;
+            (&other.kind, &other.name, &other.namespace) == (&object.kind, &object.name, &object.namespace)
+        };
+        self.catalog.sources.iter().filter(is_it).find_map(|other| ingress::removed(&other.source()))
     }
 
     /// The name of an object of the same kind and namespace that differs by a slip.

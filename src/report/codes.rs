@@ -5,6 +5,10 @@
 /// Codes and their explanations.
 pub const CODES: &[(&str, &str)] = &[
     (
+        "api-version-removed",
+        "An object has a version of the API that clusters have no more.\n\nKubernetes 1.22 took `extensions/v1beta1` and `networking.k8s.io/v1beta1` of Ingress away. In `networking.k8s.io/v1` a backend is `service: {name: …, port: {number: …}}`, and each path has a `pathType`.",
+    ),
+    (
         "api-version-unknown",
         "The Rollout has an API version that is not known.\n\nRollouts are read as `rollouts.kruise.io/v1beta1` and `v1alpha1`.",
     ),
@@ -399,6 +403,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "unreadable",
         "A file that may hold a Rollout cannot be read as YAML.\n\nNothing in this document is known. YAML is indented by spaces, never by tabs; templates of Helm have to be rendered before (docs/sources.md); files are UTF-8.",
+    ),
+    (
+        "value-refused",
+        "A field has a value that no API server takes.\n\nThe change could not be applied, and the plan would be computed from something that never runs. Only fields are looked at that a plan depends on: numbers of pods and of seconds, ports, labels and selectors.",
     ),
     (
         "weight-beside-matches",

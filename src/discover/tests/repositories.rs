@@ -370,6 +370,22 @@ fn ingress(spec: &str) -> Vec<String> {
 }
 
 #[test]
+fn an_ingress_of_a_removed_version_is_an_error_at_that_version() {
+    let rollout = ROLLOUT
+        .replace("customNetworkRefs: [{apiVersion: networking.istio.io/v1, kind: VirtualService, name: shop}]", "ingress: {name: shop}");
+    for version in ["extensions/v1beta1", "networking.k8s.io/v1beta1"] {
+        let files = files(&[
+            ("rollout.yaml", rollout.as_str()),
+            ("app.yaml", &format!("{}---\n{}", deployment(), object("v1", "Service", "shop"))),
+            ("ingress.yaml", &object(version, "Ingress", "shop")),
+        ]);
+        let (_, findings) = led_to(&discovered(&files, &Config::default()));
+        let message = format!("no cluster since Kubernetes 1.22 has an Ingress of `{version}`: write it as `networking.k8s.io/v1`: ");
+        assert!(findings.len() == 1 && findings[0].starts_with(&message), "{findings:?}");
+    }
+}
+
+#[test]
 fn an_ingress_of_another_class_is_told_of() {
     assert_eq!(ingress("spec: {ingressClassName: nginx-internal}\n"), Vec::<String>::new());
     assert_eq!(ingress("spec: {}\n"), Vec::<String>::new());
