@@ -83,7 +83,33 @@ fn is_yaml(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| matches!(extension, "yaml" | "yml"))
 }
 
-/// Whether a line of the text begins with the key. Cheap: most files of a repository are no cases.
+/// Whether the key may be one of the case's: at the start of a line, or anywhere in JSON. Cheap: most files of a repository are no
+/// cases.
 fn has_key(text: &str, key: &str) -> bool {
-    text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))
+    let is_colon = |rest: &str| rest.trim_start().starts_with(':');
+    if text.trim_start().starts_with('{') {
+        return text.match_indices(key).any(|(start, key)| is_colon(text[start + key.len()..].trim_start_matches(['"', '\''])));
+    }
+    let is_key = |line: &str| {
+        let rest = line.trim_start_matches(['"', '\'']).strip_prefix(key);
+        rest.is_some_and(|rest| is_colon(rest.trim_start_matches(['"', '\''])))
+    };
+    text.lines().any(is_key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_key;
+
+    #[test]
+    fn a_case_is_known_by_its_keys_in_yaml_and_in_json() {
+        for text in
+            ["original:\n", "a: 1\n\"original\" :\n", "{\"rollout\": {}, \"original\": {}}", "{\n  'original' : {}\n}", "{original: {}}"]
+        {
+            assert!(has_key(text, "original"), "{text}");
+        }
+        for text in ["  original:\n", "originals: 1\n", "# original\n", "{\"a\": \"original\"}"] {
+            assert!(!has_key(text, "original"), "{text}");
+        }
+    }
 }
