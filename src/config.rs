@@ -5,7 +5,7 @@
 mod build;
 mod schema;
 
-pub use build::{Build, Chart};
+pub use build::{Build, Capabilities, Chart, is_api_version, is_version};
 pub use schema::schema;
 
 use serde_json::{Map, Value};
@@ -276,7 +276,7 @@ fn listed(fields: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Build, Chart, Config, Environment, from_bytes, read};
+    use super::{Build, Capabilities, Chart, Config, Environment, from_bytes, read};
     use crate::files::Files;
 
     #[track_caller]
@@ -367,11 +367,30 @@ mod tests {
                 values,
                 release: release.map(str::to_owned),
                 namespace: namespace.map(str::to_owned),
+                capabilities: Capabilities::default(),
             })
         };
         let builds: Vec<_> = config.environments.into_iter().map(|environment| environment.build).collect();
         let c = chart(&["values.yaml", "env/c.yaml"], Some("shop"), Some("c"));
         assert_eq!(builds, [Build::Nothing, Build::Kustomize, c, chart(&[], None, None), Build::Detected]);
+    }
+
+    #[test]
+    fn a_chart_may_be_told_about_the_cluster() {
+        let text = b"environments: [{name: a, build: {helm: {chart: x, kubeVersion: \"1.34\", apiVersions: [a.io/v1, b.io/v1/Route]}}}]";
+        let (config, findings) = from_bytes(text);
+        assert_eq!(findings, []);
+        let Build::Helm(chart) = &config.environments[0].build else { panic!("a chart") };
+        assert_eq!(chart.capabilities.kube_version.as_deref(), Some("1.34"));
+        assert_eq!(chart.capabilities.api_versions, ["a.io/v1", "b.io/v1/Route"]);
+        case(
+            "environments:\n- {name: a, build: {helm: {chart: x, kubeVersion: new, apiVersions: ['-f,x', 1]}}}\n",
+            &[
+                "2:51 `kubeVersion` is a version of Kubernetes, not `new`",
+                "2:70 an API version is a text, not \"-f,x\"",
+                "2:78 an API version is a text, not 1",
+            ],
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 
 use super::kustomize::CommandLine;
 use super::program::Programs;
-use crate::config::Chart;
+use crate::config::{Capabilities, Chart};
 
 /// `helm template`, offline: no hooks, no schema or dependency fetched. `at` turns a path below the root into one that can be read.
 pub(super) fn command(chart: &Chart, at: &dyn Fn(&str) -> camino::Utf8PathBuf, programs: &Programs) -> Option<CommandLine> {
@@ -19,7 +19,15 @@ pub(super) fn command(chart: &Chart, at: &dyn Fn(&str) -> camino::Utf8PathBuf, p
     for values in &chart.values {
         arguments.extend(["--values".into(), at(values).into_std_path_buf().into()]);
     }
+    arguments.extend(told(&chart.capabilities));
     Some(CommandLine { program, name: "helm template", arguments })
+}
+
+/// What the chart is told about the cluster.
+fn told(capabilities: &Capabilities) -> impl Iterator<Item = OsString> {
+    let kube_version = capabilities.kube_version.iter().map(|version| format!("--kube-version={version}"));
+    let api_versions = capabilities.api_versions.iter().map(|version| format!("--api-versions={version}"));
+    kube_version.chain(api_versions).map(OsString::from)
 }
 
 /// The release's name: as chosen, else the last folder's name.
@@ -35,8 +43,8 @@ fn release(chart: &Chart) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::release;
-    use crate::config::Chart;
+    use super::{release, told};
+    use crate::config::{Capabilities, Chart};
 
     #[test]
     fn a_release_is_called_as_its_chart_unless_somebody_says_otherwise() {
@@ -45,9 +53,17 @@ mod tests {
             values: Vec::new(),
             release: release.map(str::to_owned),
             namespace: None,
+            capabilities: Capabilities::default(),
         };
         assert_eq!(release(&chart("charts/My_Shop", None)), "my-shop");
         assert_eq!(release(&chart("charts/shop", Some("eu"))), "eu");
         assert_eq!(release(&chart("", None)), "chart");
+    }
+    #[test]
+    fn a_chart_is_told_of_the_cluster_what_somebody_says() {
+        assert_eq!(told(&Capabilities::default()).count(), 0);
+        let capabilities = Capabilities { kube_version: Some("1.34".into()), api_versions: vec!["a/v1".into(), "b/v1/Route".into()] };
+        let arguments: Vec<_> = told(&capabilities).filter_map(|argument| argument.into_string().ok()).collect();
+        assert_eq!(arguments, ["--kube-version=1.34", "--api-versions=a/v1", "--api-versions=b/v1/Route"]);
     }
 }

@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::build::Choice;
-use crate::config::Chart;
+use crate::config::{Capabilities, Chart, is_api_version, is_version};
 
 use super::Failure;
 use super::repository::normal;
@@ -30,6 +30,14 @@ pub(super) struct Sources {
     /// The namespace of the chart's release
     #[arg(long, value_name = "NAME", requires = "helm")]
     namespace: Option<String>,
+
+    /// The version of Kubernetes that the chart is rendered for
+    #[arg(long, value_name = "VERSION", requires = "helm", value_parser = kube_version)]
+    kube_version: Option<String>,
+
+    /// An API version that the cluster has, beside those that helm knows; may be given more than once
+    #[arg(long, value_name = "VERSION", requires = "helm", value_delimiter = ',', value_parser = api_version)]
+    api_versions: Vec<String>,
 
     /// Build nothing: read files as they stand
     #[arg(long)]
@@ -59,6 +67,17 @@ impl Sources {
             values: self.values.iter().map(|values| below(values)).collect::<Result<_, _>>()?,
             release: self.release.clone(),
             namespace: self.namespace.clone(),
+            capabilities: Capabilities { kube_version: self.kube_version.clone(), api_versions: self.api_versions.clone() },
         }))
     }
+}
+
+fn kube_version(text: &str) -> Result<String, String> {
+    is_version(text).then(|| text.to_owned()).ok_or_else(|| "a version of Kubernetes is `1.34` or `v1.34.2`".to_owned())
+}
+
+fn api_version(text: &str) -> Result<String, String> {
+    is_api_version(text)
+        .then(|| text.to_owned())
+        .ok_or_else(|| "an API version is `gateway.networking.k8s.io/v1`, perhaps with `/Kind`".to_owned())
 }

@@ -1,6 +1,6 @@
 //! An environment's `build`: what makes its manifests.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Reader;
 
@@ -29,9 +29,20 @@ pub struct Chart {
     pub release: Option<String>,
     /// The release's namespace.
     pub namespace: Option<String>,
+    /// The cluster that the chart is rendered for.
+    pub capabilities: Capabilities,
 }
 
-pub(super) const FIELDS: [&str; 4] = ["chart", "values", "release", "namespace"];
+/// What a chart is told about the cluster, as its `.Capabilities`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// The version of Kubernetes: `1.34`; absent: what helm takes for one.
+    pub kube_version: Option<String>,
+    /// API versions beside those that helm knows: `gateway.networking.k8s.io/v1`, `networking.istio.io/v1/VirtualService`.
+    pub api_versions: Vec<String>,
+}
+
+pub(super) const FIELDS: [&str; 6] = ["chart", "values", "release", "namespace", "kubeVersion", "apiVersions"];
 const HELP: &str = "`build: none`, `build: kustomize`, or `build: {helm: {chart: charts/shop, values: [values-prod.yaml]}}`";
 
 impl Reader<'_> {
@@ -62,22 +73,43 @@ impl Reader<'_> {
             return None;
         };
         let mut values = Vec::new();
-        match fields.get("values") {
-            None | Some(Value::Null) => {}
-            Some(Value::Array(items)) => {
-                for (index, item) in items.iter().enumerate() {
-                    values.extend(self.file(&format!("{pointer}/values/{index}"), item));
-                }
-            }
-            Some(other) => self.fault(
-                &format!("{pointer}/values"),
-                format!("`values` is a list of files, not {other}"),
-                "`values: [values.yaml, values-prod.yaml]`",
-            ),
+        for (pointer, item) in self.items(pointer, fields, "values", "`values: [values.yaml, values-prod.yaml]`") {
+            values.extend(self.file(&pointer, item));
         }
         let release = self.label(pointer, fields, "release");
         let namespace = self.label(pointer, fields, "namespace");
-        Some(Chart { folder, values, release, namespace })
+        let capabilities = self.capabilities(pointer, fields);
+        Some(Chart { folder, values, release, namespace, capabilities })
+    }
+
+    fn capabilities(&mut self, pointer: &str, fields: &Map<String, Value>) -> Capabilities {
+        let kube_version = self.text(pointer, fields, "kubeVersion").filter(|version| !version.is_empty());
+        if let Some(version) = kube_version.as_deref().filter(|version| !is_version(version)) {
+            let message = format!("`kubeVersion` is a version of Kubernetes, not `{version}`");
+            self.fault(&format!("{pointer}/kubeVersion"), message, "`kubeVersion: \"1.34\"`");
+        }
+        let mut api_versions = Vec::new();
+        for (pointer, item) in self.items(pointer, fields, "apiVersions", "`apiVersions: [gateway.networking.k8s.io/v1]`") {
+            match item.as_str().filter(|version| is_api_version(version)) {
+                Some(version) => api_versions.push(version.to_owned()),
+                None => self.fault(&pointer, format!("an API version is a text, not {item}"), "`gateway.networking.k8s.io/v1`"),
+            }
+        }
+        Capabilities { kube_version, api_versions }
+    }
+
+    /// The elements of a list, with where they stand; none where there is no list.
+    fn items<'v>(&mut self, pointer: &str, fields: &'v Map<String, Value>, field: &str, help: &str) -> Vec<(String, &'v Value)> {
+        match fields.get(field) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => {
+                items.iter().enumerate().map(|(index, item)| (format!("{pointer}/{field}/{index}"), item)).collect()
+            }
+            Some(other) => {
+                self.fault(&format!("{pointer}/{field}"), format!("`{field}` is a list, not {other}"), help);
+                Vec::new()
+            }
+        }
     }
 
     fn file(&mut self, pointer: &str, value: &Value) -> Option<String> {
@@ -87,4 +119,17 @@ impl Reader<'_> {
         }
         below
     }
+}
+
+/// Whether a text is a version such as `1.34`, `v1.34.2` or `1.34.2-gke.100`. Helm takes none that begins with a dash for an option.
+pub fn is_version(text: &str) -> bool {
+    let digits = text.strip_prefix('v').unwrap_or(text);
+    digits.starts_with(|sign: char| sign.is_ascii_digit())
+        && digits.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '+'))
+}
+
+/// Whether a text is an API version, perhaps with a kind behind it. One with a comma would be two to helm.
+pub fn is_api_version(text: &str) -> bool {
+    text.starts_with(|sign: char| sign.is_ascii_alphanumeric())
+        && text.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '/'))
 }

@@ -4,12 +4,6 @@ use serde_json::{Value, json};
 
 /// The schema.
 pub fn schema() -> Value {
-    let label = json!({"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"});
-    let named = |description: &str| {
-        let mut label = label.clone();
-        label["description"] = description.into();
-        label
-    };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": ".rollout.yaml",
@@ -39,21 +33,7 @@ pub fn schema() -> Value {
                                     "additionalProperties": false,
                                     "required": ["helm"],
                                     "properties": {
-                                        "helm": {
-                                            "type": "object",
-                                            "additionalProperties": false,
-                                            "required": ["chart"],
-                                            "properties": {
-                                                "chart": {"type": "string", "description": "The chart's folder, relative to the root"},
-                                                "values": {
-                                                    "type": "array",
-                                                    "items": {"type": "string"},
-                                                    "description": "Files of values, relative to the root; a later one wins"
-                                                },
-                                                "release": named("The release's name; without it the name of the chart's folder"),
-                                                "namespace": named("The release's namespace")
-                                            }
-                                        }
+                                        "helm": chart()
                                     }
                                 }
                             ]
@@ -63,6 +43,29 @@ pub fn schema() -> Value {
             }
         }
     })
+}
+
+/// What a chart is built with.
+fn chart() -> Value {
+    let texts = |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["chart"],
+        "properties": {
+            "chart": {"type": "string", "description": "The chart's folder, relative to the root"},
+            "values": texts("Files of values, relative to the root; a later one wins"),
+            "release": named("The release's name; without it the name of the chart's folder"),
+            "namespace": named("The release's namespace"),
+            "kubeVersion": {"type": "string", "description": "The version of Kubernetes that the chart is rendered for"},
+            "apiVersions": texts("API versions that the cluster has beside those that helm knows")
+        }
+    })
+}
+
+/// A name as Kubernetes takes it.
+fn named(description: &str) -> Value {
+    json!({"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", "description": description})
 }
 
 #[cfg(test)]
