@@ -48,6 +48,10 @@ struct Unreadable {
 pub(super) fn run(args: &Args, world: &mut World<'_>) -> Result<Answer, Failure> {
     let mut plans = Vec::new();
     for folder in &args.plans {
+        if !world.directory.join(folder).exists() {
+            let help = "plans are written by `rollout render --out`; without `--plans` the agent is printed, and may write nowhere yet";
+            return Err(format!("there is no folder `{folder}`\nhelp: {help}").into());
+        }
         let found = read(folder, world)?;
         if found.is_empty() {
             return Err(format!("there is no `{PLAN}` in `{folder}`; write plans there with `rollout render --out {folder}`").into());

@@ -121,7 +121,8 @@ fn waits(cursor: &Cursor, stage: &Stage) -> String {
 
 fn gate(spec: &PlanSpec, cursor: &Cursor, rollout: &str) -> Option<String> {
     let step = ways::step(spec, cursor.step)?;
-    let approve = format!("kubectl-kruise rollout approve {rollout}");
+    let plan = rollout.strip_prefix("rollout/").unwrap_or(rollout);
+    let approve = format!("rollout approve {plan}, or kubectl-kruise rollout approve {rollout}");
     Some(match step.gate {
         Gate::Approval {} => format!("approval of step {}: {approve}", cursor.step),
         Gate::Seconds(seconds) => {

@@ -48,6 +48,10 @@ pub fn live(plan: Live<'_>, colors: Colors) -> String {
     if let Some(waiting) = &status.waiting_for {
         fact("waiting", waiting);
     }
+    if phase(status) == PREVIEW {
+        fact("preview", "the plan releases nothing: when it was rendered there was no base, or the base had the same pod template");
+        fact("", "to release, render it against what runs: `rollout render --base REVISION --out`, and apply the new plan");
+    }
     if let Some(refused) = &status.refused_request {
         fact("refused", refused);
     }
@@ -87,6 +91,9 @@ pub fn live_json(plans: &[Live<'_>]) -> Value {
     json!({"version": super::VERSION, "plans": plans})
 }
 
+/// The phase of a plan that has nothing to release.
+const PREVIEW: &str = "Preview";
+
 /// What no agent has looked at yet has no phase.
 fn phase(status: &PlanStatus) -> &'static str {
     if status.observed_generation.is_none() && status.digest.is_none() {
@@ -103,7 +110,7 @@ fn phase(status: &PlanStatus) -> &'static str {
         Phase::Aborted => "Aborted",
         Phase::Bypassed => "Bypassed",
         Phase::Stalled => "Stalled",
-        Phase::Preview => "Preview",
+        Phase::Preview => PREVIEW,
     }
 }
 

@@ -161,6 +161,9 @@ fn attempt(args: &Args, world: &mut World<'_>) -> Result<Option<Answer>, Failure
         (reports, findings)
     });
     repository.tell_what_was_not_read(&mut findings);
+    if args.is_writing() {
+        settle::warn_of_previews(&mut findings);
+    }
     // A Rollout that was refused was found.
     let is_faultless = !findings.iter().any(|finding| finding.severity == Severity::Error);
     if is_faultless && repository.head.counts.rollouts == 0 {

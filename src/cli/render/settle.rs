@@ -98,6 +98,14 @@ impl Args {
     }
 }
 
+/// Without a base, what is written looks like any other plan, and releases nothing.
+pub(super) fn warn_of_previews(findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|finding| finding.code == "no-base") {
+        finding.severity = Severity::Warning;
+        finding.message.push_str(", and release nothing where they are applied");
+    }
+}
+
 /// The output folders, which may lie in each other: what one of them holds is not what another has left over.
 struct Outputs<'a> {
     folders: Vec<&'a str>,

@@ -88,7 +88,10 @@ fn a_release_goes_from_gate_to_gate_to_its_end_and_then_does_nothing() {
     agent.tell(&Event::Offered(agent.offer())).work();
     agent.at(Part::Gate, 1);
     assert_eq!(agent.status.phase, Phase::Gated);
-    assert_eq!(agent.status.waiting_for.as_deref(), Some("approval of step 1: kubectl-kruise rollout approve rollout/shop -n prod"));
+    assert_eq!(
+        agent.status.waiting_for.as_deref(),
+        Some("approval of step 1: rollout approve shop -n prod, or kubectl-kruise rollout approve rollout/shop -n prod")
+    );
     agent.ask(Verb::Approve, 1).work();
     agent.at(Part::Gate, 2);
     agent.wait(599);
@@ -176,7 +179,7 @@ fn a_gate_of_seconds_opens_at_once_when_approved() {
     agent.ask(Verb::Approve, 1).work();
     assert_eq!(
         agent.waits_for(),
-        "the end of step 2, 600 s, at 1970-01-01T00:10:06Z; at once: kubectl-kruise rollout approve rollout/shop -n prod"
+        "the end of step 2, 600 s, at 1970-01-01T00:10:06Z; at once: rollout approve shop -n prod, or kubectl-kruise rollout approve rollout/shop -n prod"
     );
     agent.ask(Verb::Approve, 2).work();
     assert_eq!(agent.phase(), Phase::Succeeded);
