@@ -34,10 +34,16 @@ pub(super) fn file(text: &str) -> Vec<String> {
     if text.contains(SECRET) {
         wrong.push(format!("the secret is shown: {}", around(text, SECRET)));
     }
-    if let Some(control) = text.chars().find(|character| character.is_control() && !matches!(character, '\n' | '\t')) {
-        wrong.push(format!("a control character: {control:?}: {}", around(text, &control.to_string())));
+    if let Some(control) = text.chars().find(|character| is_unseen(*character)) {
+        wrong.push(format!("a character that is not seen: {control:?}: {}", around(text, &control.to_string())));
     }
     wrong
+}
+
+/// Whether a character moves a cursor, or turns the text around it.
+fn is_unseen(character: char) -> bool {
+    let is_control = character.is_control() && !matches!(character, '\n' | '\t');
+    is_control || matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// What is wrong with a text in a format.
