@@ -1,13 +1,19 @@
 //! Rules over a finished plan: what it would do that nobody declared. One rule a file.
 
+mod route_not_split;
+mod service_not_split;
 mod service_port_missing;
+mod service_shared;
 mod subset_undefined;
 mod traffic_differs;
 mod traffic_leaks;
 mod traffic_lost;
 
 use crate::exposure::{self, Exposure};
-use crate::model::{Finding, Manifest, ObjectKey, Originals, Plan, Source};
+use crate::model::{Finding, LateValue, Manifest, ObjectKey, Originals, Plan, PlanStep, Source, StepTraffic};
+
+/// How many of several things a message names.
+const NAMED: usize = 3;
 
 /// Shares are sums of fractions: this much is noise.
 const NOISE: f64 = 1e-9;
@@ -25,7 +31,10 @@ pub fn exposure(plan: &Plan, originals: &Originals) -> Exposure {
 /// Returns the same as `check`, where it is known already who gets which version.
 pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -> Vec<Finding> {
     let mut findings = Vec::new();
+    route_not_split::check(plan, exposure, originals, &mut findings);
+    service_not_split::check(plan, exposure, originals, &mut findings);
     service_port_missing::check(exposure, originals, &mut findings);
+    service_shared::check(plan, originals, &mut findings);
     subset_undefined::check(plan, exposure, originals, &mut findings);
     traffic_differs::check(plan, exposure, originals, &mut findings);
     traffic_leaks::check(plan, exposure, originals, &mut findings);
@@ -33,11 +42,27 @@ pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -
     findings
 }
 
-/// Returns the objects that routes may pass and a plan may not hold.
+/// Returns the objects that requests may pass and a plan may not hold: those of routes, and workloads with pods of their own.
 fn beside(originals: &Originals) -> Vec<&Manifest> {
     let gateways = originals.gateways.iter().filter_map(|(_, source)| source.as_deref());
-    let definitions = originals.definitions.iter().map(AsRef::as_ref);
-    originals.service.as_deref().into_iter().chain(gateways).chain(definitions).map(|source| &source.manifest).collect()
+    let neighbors = originals.neighbors.services.iter().chain(&originals.neighbors.workloads);
+    let others = originals.definitions.iter().chain(neighbors).map(AsRef::as_ref);
+    originals.service.as_deref().into_iter().chain(gateways).chain(others).map(|source| &source.manifest).collect()
+}
+
+/// Whether the release narrows the Service to the pods of the old version while traffic is split.
+fn is_pinned(plan: &Plan, service: &Source) -> bool {
+    let is_it = |object: &ObjectKey| object.kind() == "Service" && object.name() == service.manifest.name();
+    plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision && is_it(binding.object.object()))
+}
+
+/// Whether a step splits traffic.
+fn splits(step: &PlanStep) -> bool {
+    step.traffic.as_ref().is_some_and(is_split)
+}
+
+fn is_split(traffic: &StepTraffic) -> bool {
+    traffic.weight.is_some() || !traffic.matches.is_empty()
 }
 
 /// The gateway object as the user wrote it.
@@ -55,6 +80,31 @@ fn placed(finding: Finding, originals: &Originals, object: &ObjectKey, pointer: 
     }
 }
 
+/// The finding, about an object and at a place in it.
+fn placed_at(finding: Finding, source: &Source, pointer: &str) -> Finding {
+    finding.at(&source.path, source.places.at(pointer)).about(&source.object)
+}
+
+/// Where an object begins: `deploy/shop.yaml:12`.
+fn location(source: &Source) -> String {
+    format!("{}:{}", source.path, source.places.at("").line)
+}
+
+/// `a`, `a and b`, `a, b, c and 2 more`.
+fn named(words: impl Iterator<Item = String>) -> String {
+    let mut words: Vec<String> = words.collect();
+    let more = words.len().saturating_sub(NAMED);
+    if more > 0 {
+        words.truncate(NAMED);
+        words.push(format!("{more} more"));
+    }
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}
+
 /// The share in percent, with no more digits than it needs.
 fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
@@ -62,13 +112,10 @@ fn percent(share: f64) -> String {
 }
 
 /// The steps that split traffic, counted from 1, with what each gateway object does in them.
-fn split_steps<'a>(
-    plan: &'a Plan,
-    exposure: &'a Exposure,
-) -> impl Iterator<Item = (usize, &'a crate::model::StepTraffic, &'a Vec<exposure::Entry>)> {
+fn split_steps<'a>(plan: &'a Plan, exposure: &'a Exposure) -> impl Iterator<Item = (usize, &'a StepTraffic, &'a Vec<exposure::Entry>)> {
     let steps = plan.spec.steps.iter().zip(&exposure.steps).enumerate();
     steps.filter_map(|(index, (step, entries))| {
-        let traffic = step.traffic.as_ref().filter(|traffic| traffic.weight.is_some() || !traffic.matches.is_empty())?;
+        let traffic = step.traffic.as_ref().filter(|traffic| is_split(traffic))?;
         Some((index + 1, traffic, entries))
     })
 }

@@ -1,14 +1,11 @@
 //! A step whose manifests give the new version another share than the step declares.
 
-use super::{NOISE, percent, placed, split_steps, subset_undefined};
+use super::{NAMED, NOISE, percent, placed, service_shared, split_steps, subset_undefined};
 use crate::exposure::{Exposure, Request, Route, Routes, Share, Split, Verdict};
 use crate::model::{Code, Finding, Originals, Plan, StepTraffic};
 
 /// The finding's code.
 pub(super) const CODE: Code = "traffic-differs";
-
-/// How many requests are named.
-const NAMED: usize = 3;
 
 /// A request that is answered by others than the step says.
 struct Difference<'a> {
@@ -23,13 +20,15 @@ struct Difference<'a> {
 
 /// Adds a finding for each gateway object and step that differ.
 pub(super) fn check(plan: &Plan, exposure: &Exposure, originals: &Originals, findings: &mut Vec<Finding>) {
+    // What a Service loses that several workloads share is another finding.
+    let is_shared = service_shared::is_shared(plan, originals);
     for (number, traffic, entries) in split_steps(plan, exposure) {
         for entry in entries {
             let Routes::Known(routes) = &entry.routes else { continue };
             // What leads to a subset that nobody defines is another finding.
             let is_undefined = subset_undefined::introduced(exposure, entry).next().is_some();
             let differences = routes.iter().filter_map(|route| difference(route, traffic));
-            let differences: Vec<_> = differences.filter(|difference| !(is_undefined && difference.is_lost)).collect();
+            let differences: Vec<_> = differences.filter(|difference| !((is_undefined || is_shared) && difference.is_lost)).collect();
             let Some(first) = differences.first() else { continue };
             let mut said: Vec<String> = differences.iter().take(NAMED).map(|it| format!("`{}` {}", it.request, it.said)).collect();
             if differences.len() > NAMED {

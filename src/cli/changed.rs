@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::model::{Catalog, Code, Finding, ObjectRef, Originals, Rollout, Source, Stored};
+use crate::model::{Catalog, Code, Finding, Neighbors, ObjectRef, Originals, Rollout, Source, Stored};
 use crate::render;
 
 use super::engines::Engines;
@@ -84,9 +84,11 @@ fn said(originals: &Originals) -> Vec<Option<Said<'_>>> {
 /// Every object, and where one is missing none.
 pub(super) fn sources(originals: &Originals) -> impl Iterator<Item = Option<&Arc<Source>>> {
     // All fields by name: the compiler asks for one that is added.
-    let Originals { workload, service, gateways, autoscaler, definitions } = originals;
+    let Originals { workload, service, gateways, autoscaler, definitions, neighbors } = originals;
+    let Neighbors { workloads, services, routes, claims } = neighbors;
     let named = [workload, service, autoscaler].into_iter().chain(gateways.iter().map(|(_, source)| source));
-    named.map(Option::as_ref).chain(definitions.iter().map(Some))
+    let others = [definitions, workloads, services, routes, claims].into_iter().flatten();
+    named.map(Option::as_ref).chain(others.map(Some))
 }
 
 fn remarks(findings: &[Finding]) -> Vec<(Code, &str)> {

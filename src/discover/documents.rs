@@ -12,10 +12,10 @@ use self::record::{Reader, Record};
 use super::skip::{self, Skip};
 use super::understood::Understood;
 use super::wanted::Wanted;
-use super::{Asked, Counts, gateways, text};
+use super::{Asked, Counts, gateways, neighbors, text};
 use crate::config::Config;
 use crate::files::Files;
-use crate::model::{Finding, Severity, Stored, Unnamed};
+use crate::model::{Finding, NeighborIndex, Severity, Stored};
 
 mod pass;
 mod record;
@@ -77,15 +77,20 @@ impl Documents {
         self.passes().flat_map(|pass| &pass.rollouts)
     }
 
-    /// The workloads that no Rollout names in the files of an environment; objects without a namespace are in `namespace`.
-    pub(super) fn unnamed(&self, config: &Config, environment: usize, namespace: &str) -> Unnamed {
-        let aside = |record: &Record| record.needed.clone().filter(|pass| !pass.aside.is_empty());
-        let aside = self.files.iter().zip(&self.records).filter_map(|(file, record)| Some((file, aside(record)?)));
-        let inside = aside.filter(|((path, _), _)| config.environment_of(path) == Some(environment));
-        let aside: Vec<_> = inside.map(|((path, bytes), pass)| (path.to_owned(), Arc::clone(bytes), pass)).collect();
-        let namespace = namespace.to_owned();
-        let read = move || aside.iter().flat_map(|(path, bytes, pass)| pass.workloads(path, bytes, &namespace)).collect();
-        Unnamed::new(read)
+    /// The objects read in the files of an environment, `sources`, and those that are connected to them although no Rollout
+    /// names them. Objects without a namespace are in `namespace`.
+    pub(super) fn neighbors(&self, config: &Config, environment: usize, namespace: &str, sources: &[Arc<Stored>]) -> NeighborIndex {
+        let deferred = |record: &Record| record.needed.clone().filter(|pass| !pass.deferred.is_empty());
+        let deferred = self.files.iter().zip(&self.records).filter_map(|(file, record)| Some((file, deferred(record)?)));
+        let inside = deferred.filter(|((path, _), _)| config.environment_of(path) == Some(environment));
+        let deferred: Vec<_> = inside.map(|((path, bytes), pass)| (path.to_owned(), Arc::clone(bytes), pass)).collect();
+        let (namespace, sources) = (namespace.to_owned(), sources.to_vec());
+        NeighborIndex::new(move || {
+            let words = neighbors::words(sources.iter());
+            let connected = deferred.iter().flat_map(|(path, bytes, pass)| pass.neighbors(path, bytes, &namespace, &words));
+            let connected: Vec<_> = connected.collect();
+            sources.iter().cloned().chain(connected).collect()
+        })
     }
 
     /// Whether a file with an error holds the name of a Rollout.

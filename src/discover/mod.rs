@@ -6,7 +6,7 @@
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`, `relabelled`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`, `unread`: those that a change takes away, or that nothing reads any more
-//! - `originals`: what references lead to · `placeholders`: what is filled in later · `typed`: values that no API server takes · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
+//! - `originals`: what references lead to · `neighbors`: what a release meets beside that · `placeholders`: what is filled in later · `typed`: values that no API server takes · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
 mod asked;
 mod cluster_scripts;
@@ -20,6 +20,7 @@ mod gateways;
 mod ingress;
 mod lists;
 mod matches;
+mod neighbors;
 mod node;
 mod originals;
 mod placeholders;
@@ -57,7 +58,7 @@ pub use unread::{Head, Rules, unread};
 
 use crate::config::{Config, Environment};
 use crate::files::Files;
-use crate::model::{Catalog, Finding, Severity, Source, Stored, Unnamed};
+use crate::model::{Catalog, Finding, NeighborIndex, Severity, Source, Stored};
 use understood::Understood;
 
 /// The namespace of objects for which nobody says one.
@@ -126,8 +127,8 @@ pub fn discover(documents: &Documents, config: &Config) -> Discovery {
     let (mut catalogs, mut rollouts) = (Vec::with_capacity(objects.len()), 0);
     for (index, (environment, objects)) in config.environments.iter().zip(objects).enumerate() {
         let (catalog, found) = catalog(environment, objects, (&documents.files, &shared), &mut findings);
-        let unnamed = documents.unnamed(config, index, &catalog.namespace);
-        catalogs.push(Catalog { unnamed, ..catalog });
+        let neighbors = documents.neighbors(config, index, &catalog.namespace, &catalog.sources);
+        catalogs.push(Catalog { neighbors, ..catalog });
         rollouts += found;
     }
     findings.sort();
@@ -167,7 +168,7 @@ fn catalog(
         output: environment.output.clone(),
         rollouts: Vec::new(),
         sources,
-        unnamed: Unnamed::default(),
+        neighbors: NeighborIndex::default(),
         gateways,
     };
     let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());

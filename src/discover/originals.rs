@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{definitions, fields, ingress, placeholders, typed};
+use super::{definitions, fields, ingress, neighbors, placeholders, typed};
 use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored};
 
 /// The API group of autoscalers.
@@ -19,10 +19,11 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
         lookup.find("service-missing", &object, &|| routing.place.clone())
     });
     let references = rollout.routing.as_ref().map_or(&[][..], |routing| &routing.gateways);
-    let gateways = references.iter().map(|reference| (reference.clone(), lookup.gateway(reference))).collect();
+    let gateways: Vec<_> = references.iter().map(|reference| (reference.clone(), lookup.gateway(reference))).collect();
     let autoscaler = lookup.autoscaler(&object);
     let definitions = definitions::of(catalog, rollout);
-    let originals = Originals { workload, service, gateways, autoscaler, definitions };
+    let neighbors = neighbors::of(catalog, rollout, (workload.as_deref(), service.as_deref()), &gateways);
+    let originals = Originals { workload, service, gateways, autoscaler, definitions, neighbors };
     let mut findings = lookup.findings;
     for source in used(&originals) {
         findings.extend_from_slice(&source.remarks);

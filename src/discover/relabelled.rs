@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::documents::Documents;
 use super::{DEFAULT_NAMESPACE, lists};
 use crate::config::Config;
-use crate::model::{Beside, ObjectRef, Source};
+use crate::model::{ObjectRef, Source, linked_kinds, pod_labels};
 use crate::yaml;
 
 /// The kind that selects pods.
@@ -65,7 +65,7 @@ fn of_file(path: &str, bytes: &[u8], config: &Config) -> Vec<Relabelled> {
         return Vec::new();
     };
     let namespace = environment.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
-    let may_be = |text: &str| text.contains(SERVICE) || Beside::kinds().any(|kind| text.contains(kind));
+    let may_be = |text: &str| linked_kinds().any(|kind| text.contains(kind));
     let documents = yaml::split(text).unwrap_or_default();
     let read = documents.iter().filter(|raw| may_be(raw.text)).filter_map(|raw| yaml::read(raw).ok().flatten());
     let sources = read.flat_map(|document| lists::sources(document, path, namespace));
@@ -81,8 +81,7 @@ fn labels(source: &Source) -> Option<Map<String, Value>> {
     if kind == SERVICE {
         return source.manifest.at("/spec/selector").and_then(Value::as_object).cloned();
     }
-    let beside = Beside::is_kind(kind).then(|| Beside::of(&source.object, &source.manifest));
-    beside.flatten().map(|beside| beside.labels)
+    pod_labels(&source.manifest).cloned()
 }
 
 fn plain(value: &Value) -> String {

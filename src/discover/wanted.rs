@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::definitions;
 use super::sniff::{Sniffed, kinds, names, sniff};
-use crate::model::{Beside, Source};
+use super::{definitions, neighbors};
+use crate::model::{Source, linked_kinds};
 
 /// The kind of autoscalers.
 pub(super) const AUTOSCALER: &str = "HorizontalPodAutoscaler";
@@ -19,8 +19,8 @@ pub(super) const SCRIPTS: &str = "kruise-rollout-configuration";
 pub(super) enum Need {
     /// A Rollout may name what it holds.
     Now,
-    /// It may hold a workload that no Rollout names, which somebody may look at.
-    Aside,
+    /// It may hold a neighbor of a release, which no Rollout names. Read only if it is connected to one that is named.
+    Deferred,
     /// Nobody needs it.
     Nothing,
 }
@@ -96,26 +96,26 @@ impl Wanted {
         if self.kinds.is_empty() {
             return Need::Nothing;
         }
-        let aside = |is_workload: bool| if is_workload { Need::Aside } else { Need::Nothing };
+        let deferred = |is_linked: bool| if is_linked { Need::Deferred } else { Need::Nothing };
         match sniff(text, |kind| self.kinds.contains(kind) || kind.ends_with("List")) {
             Sniffed::Nothing => Need::Nothing,
             Sniffed::Object { kind, name: Some(name) } if !kind.ends_with("List") => {
                 if self.has(kind, name, text) {
                     Need::Now
                 } else {
-                    aside(Beside::is_kind(kind))
+                    deferred(neighbors::is_linked(kind))
                 }
             }
             Sniffed::Object { kind, name: None } if !kind.ends_with("List") => {
                 if self.kinds.contains(kind) {
                     Need::Now
                 } else {
-                    aside(Beside::is_kind(kind))
+                    deferred(neighbors::is_linked(kind))
                 }
             }
             Sniffed::Object { .. } | Sniffed::Unclear => {
                 let has = |kind: &str| text.contains(kind);
-                if self.kinds.iter().any(|kind| has(kind)) { Need::Now } else { aside(Beside::kinds().any(has)) }
+                if self.kinds.iter().any(|kind| has(kind)) { Need::Now } else { deferred(linked_kinds().any(has)) }
             }
         }
     }

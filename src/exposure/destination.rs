@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::PodShare;
 use super::objects::Found;
 use super::pods::{Pods, Version};
 use super::view::{Lookup, View};
@@ -68,6 +69,18 @@ pub(super) fn services<'a>(view: &View<'a>) -> BTreeMap<&'a str, Behind<'a>> {
         }
     }
     services
+}
+
+/// The new version's part of the pods behind each Service of a state.
+pub(super) fn by_pods(view: &View<'_>) -> BTreeMap<String, PodShare> {
+    let share = |reach: &Reach| match reach {
+        Reach::Old => PodShare::Known(0.0),
+        Reach::New => PodShare::Known(1.0),
+        Reach::Both(Some(share)) => PodShare::Known(*share),
+        Reach::Both(None) => PodShare::NotKnown,
+        Reach::Nobody | Reach::Elsewhere | Reach::NotKnown(_) => PodShare::Nothing,
+    };
+    view.services.iter().map(|(name, behind)| ((*name).to_owned(), share(&behind.reach))).collect()
 }
 
 /// What is behind a Service of the plan's namespace, and its port where it has no such.
@@ -198,8 +211,12 @@ impl<'a> Selector<'a> {
     }
 
     fn has_labels_of(&self, pods: &Pods<'_>) -> bool {
+        self.is_met_by(pods.labels)
+    }
+
+    fn is_met_by(&self, pods: Option<&Map<String, Value>>) -> bool {
         let mut wanted = self.labels.into_iter().flatten();
-        wanted.all(|(key, value)| pods.labels.and_then(|labels| labels.get(key)) == Some(value))
+        wanted.all(|(key, value)| pods.and_then(|labels| labels.get(key)) == Some(value))
     }
 }
 
@@ -218,8 +235,14 @@ fn selected<'a>(view: &View<'a>, service: Found<'a>, selectors: &[Selector<'a>])
     };
     // A Service from beside the plan whose selector no pod of the release has, whatever a subset adds.
     let is_foreign = || service.key.is_none() && !view.pods.iter().any(|pods| selectors[0].has_labels_of(pods));
+    // Pods of other workloads answer, where no late value asks for a version.
+    let is_answered = || {
+        let is_met =
+            |pods: &Map<String, Value>| selectors.iter().all(|selector| selector.revisions.is_empty() && selector.is_met_by(Some(pods)));
+        view.objects.foreign_pods.iter().any(|pods| is_met(pods))
+    };
     match (has(Version::Old), has(Version::New)) {
-        (false, false) if is_foreign() => Reach::Elsewhere,
+        (false, false) if is_foreign() || is_answered() => Reach::Elsewhere,
         (false, false) => Reach::Nobody,
         (true, false) => Reach::Old,
         (false, true) => Reach::New,

@@ -18,6 +18,8 @@ mod request;
 mod view;
 mod virtual_service;
 
+use std::collections::BTreeMap;
+
 use crate::model::{Manifest, ObjectKey, Plan};
 
 pub use answer::{Share, Split};
@@ -34,6 +36,38 @@ pub struct Exposure {
     pub steps: Vec<Vec<Entry>>,
     /// After the release.
     pub target: Vec<Entry>,
+    /// In each step, what pods are behind each Service that is known, by its name.
+    pub by_pods: Vec<BTreeMap<String, PodShare>>,
+}
+
+/// The new version's part of a Service's requests, by the number of pods behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PodShare {
+    /// So much, from 0 to 1.
+    Known(f64),
+    /// A part that a cluster decides: git does not say how many pods there are.
+    NotKnown,
+    /// No pod of the release is behind it, or nothing is known of what is.
+    Nothing,
+}
+
+impl PodShare {
+    /// Whether pods of the new version are behind the Service.
+    pub fn is_new(self) -> bool {
+        match self {
+            Self::Known(share) => share > 0.0,
+            Self::NotKnown => true,
+            Self::Nothing => false,
+        }
+    }
+
+    /// The part where it is known.
+    pub fn known(self) -> Option<f64> {
+        match self {
+            Self::Known(share) => Some(share),
+            Self::NotKnown | Self::Nothing => None,
+        }
+    }
 }
 
 /// One gateway object in a state: the way into the workload.
@@ -83,17 +117,20 @@ pub struct Route {
     pub origin: Option<String>,
 }
 
-/// Returns who gets which version in every state. `beside` are objects that the plan does not hold but routes pass: the
-/// Service where no second one is made, an Ingress that stays as it is, and what defines subsets that the Rollout does not name.
+/// Returns who gets which version in every state. `beside` are objects that the plan does not hold but requests pass: the
+/// Service where no second one is made and others of the same pods, an Ingress that stays as it is, what defines subsets that the
+/// Rollout does not name, and other workloads with pods behind the same Service.
 pub fn of(plan: &Plan, beside: &[&Manifest]) -> Exposure {
     let spec = &plan.spec;
     let objects = objects::Objects::of(plan, beside);
     let target = view::View::target(&objects);
     let mut later = later::Later::of(&target);
+    let views: Vec<_> = spec.steps.iter().map(|step| (step, view::View::step(&objects, step))).collect();
     Exposure {
         baseline: entry::entries(&view::View::baseline(&objects), &mut later, None),
-        steps: spec.steps.iter().map(|step| entry::entries(&view::View::step(&objects, step), &mut later, Some(step))).collect(),
+        steps: views.iter().map(|(step, view)| entry::entries(view, &mut later, Some(step))).collect(),
         target: entry::entries(&target, &mut later, None),
+        by_pods: views.iter().map(|(_, view)| destination::by_pods(view)).collect(),
     }
 }
 

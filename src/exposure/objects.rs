@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::model::{Manifest, ObjectKey, Plan, VersionKey};
+use crate::model::{Manifest, ObjectKey, Plan, VersionKey, pod_labels};
 
 /// Every version of every object that a route may lead to.
 pub(super) struct Objects<'a> {
@@ -12,6 +12,8 @@ pub(super) struct Objects<'a> {
     planned: BTreeMap<&'a VersionKey, Named<'a>>,
     /// Those that the plan does not hold.
     beside: Vec<Named<'a>>,
+    /// The labels of the pods of workloads that the plan does not hold.
+    pub(super) foreign_pods: Vec<&'a Map<String, Value>>,
     /// All that were given, for gateway objects that a state does without.
     given: &'a [&'a Manifest],
 }
@@ -37,7 +39,11 @@ impl<'a> Objects<'a> {
         let planned: BTreeMap<_, _> = plan.spec.objects.iter().map(|(key, value)| (key, Named::of(Some(key), value))).collect();
         let beside = given.iter().map(|manifest| Named::of(None, manifest.value()));
         let beside = beside.filter(|one| !planned.values().any(|planned| planned.is_same(one))).collect();
-        Self { plan, planned, beside, given }
+        let is_planned = |manifest: &Manifest| {
+            planned.values().any(|planned| planned.kind == Some(manifest.kind()) && planned.name == Some(manifest.name()))
+        };
+        let foreign_pods = given.iter().filter(|manifest| !is_planned(manifest)).filter_map(|manifest| pod_labels(manifest)).collect();
+        Self { plan, planned, beside, foreign_pods, given }
     }
 
     /// The objects of a state, then those that the plan does not hold.

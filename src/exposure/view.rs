@@ -13,7 +13,7 @@ pub(super) struct View<'a> {
     pub(super) pods: Vec<Pods<'a>>,
     /// What is behind each Service: many routes lead to few of them.
     pub(super) services: BTreeMap<&'a str, Behind<'a>>,
-    objects: &'a Objects<'a>,
+    pub(super) objects: &'a Objects<'a>,
     state: &'a [VersionKey],
     here: Vec<Named<'a>>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Finding, Gateway, GatewayRef, Manifest, ObjectRef, Place, Places, Position, Rollout, Stored, Unnamed};
+use super::{Finding, Gateway, GatewayRef, Manifest, NeighborIndex, ObjectRef, Place, Places, Position, Rollout, Stored};
 
 /// One environment of a repository.
 #[derive(Debug, Clone, Default)]
@@ -17,8 +17,8 @@ pub struct Catalog {
     pub rollouts: Vec<Rollout>,
     /// Every object read, sorted by object and path.
     pub sources: Vec<Arc<Stored>>,
-    /// The workloads that were not read because no Rollout names them.
-    pub unnamed: Unnamed,
+    /// Workloads, Services and routes by labels and names, those that no Rollout names among them.
+    pub neighbors: NeighborIndex,
     /// The gateways that this environment's references can use: the user's own first, then the shipped ones.
     pub gateways: Vec<(String, Gateway)>,
 }

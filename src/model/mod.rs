@@ -2,12 +2,14 @@
 //!
 //! Nothing here reads a file, a clock or a cluster.
 
-mod beside;
 mod catalog;
 mod finding;
 mod gateway;
 pub mod hidden;
+mod labels;
+mod links;
 mod manifest;
+mod neighbors;
 mod object_ref;
 mod originals;
 mod place;
@@ -20,14 +22,16 @@ mod stored;
 mod traffic;
 mod weight;
 
-pub use beside::{Beside, Unnamed};
 pub use catalog::{Catalog, Resolution, ScriptKey, ScriptOrigin, ScriptSource, Source};
 pub use finding::{Code, Finding, Severity};
 pub use gateway::{
     Accepted, Clone as GatewayClone, Gateway, GatewayDeclaration, GatewayRef, HeaderModifierSupport, ListLimit, MatchSupport, Role,
     WeightSupport,
 };
+pub use labels::LabelSet;
+pub use links::{Links, is_job, linked_kinds, pod_labels};
 pub use manifest::{Manifest, ManifestError};
+pub use neighbors::{NeighborIndex, Neighbors};
 pub use object_ref::ObjectRef;
 pub use originals::Originals;
 pub use place::{Place, Places, Position, Spot};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{GatewayRef, Source};
+use super::{GatewayRef, Neighbors, Source};
 
 /// What a Rollout's references lead to. Absent: there is no such object, or several equally near ones; a finding says which.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,4 +17,6 @@ pub struct Originals {
     pub autoscaler: Option<Arc<Source>>,
     /// What else says which pods a subset of the Service has, where subsets tell the versions apart: the Rollout does not name it.
     pub definitions: Vec<Arc<Source>>,
+    /// What the Rollout does not name and the release meets.
+    pub neighbors: Neighbors,
 }

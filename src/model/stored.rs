@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use serde_json::{Map, Number, Value};
 
-use super::{Finding, Manifest, ObjectRef, Places, Reference, Source};
+use super::{Finding, Links, Manifest, ObjectRef, Places, Reference, Source};
 
 /// One object of a repository, and where it stands, but for its content.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Stored {
     pub scales: Option<Reference>,
     /// What its `spec.host` names.
     pub host: Option<String>,
+    /// How it is connected to others by labels and names.
+    pub links: Links,
     content: Packed,
     /// The object, while somebody has it.
     open: Mutex<Weak<Source>>,
@@ -35,7 +37,8 @@ impl Stored {
         places.shrink();
         let scales = scaled(&manifest);
         let host = manifest.at("/spec/host").and_then(Value::as_str).map(str::to_owned);
-        Self { object, path, places, remarks, scales, host, content: Packed::of(manifest.value()), open: Mutex::default() }
+        let links = Links::of(&object, &manifest);
+        Self { object, path, places, remarks, scales, host, links, content: Packed::of(manifest.value()), open: Mutex::default() }
     }
 
     /// The whole object: that of somebody who has it now, else a new one.

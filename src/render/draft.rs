@@ -1,6 +1,6 @@
 //! A plan in the making: how its objects are called, which versions of them it has, what it changes, what it was made from.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::plan::Inputs;
 use super::pointers::{put, with_values_of};
 use super::versions::Versions;
 use crate::digest;
-use crate::model::{Beside, Catalog, Manifest, ObjectKey, ObjectRef, Place, Resolution, Rollout, Source, VersionKey};
+use crate::model::{Catalog, LabelSet, Manifest, ObjectKey, ObjectRef, Place, Resolution, Rollout, Source, Stored, VersionKey};
 
 /// What the objects of a release add to, one after the other.
 pub(super) struct Draft<'a> {
@@ -120,16 +120,10 @@ impl<'a> Draft<'a> {
         (object, before, head)
     }
 
-    /// Other workloads of the namespace.
-    pub(super) fn workloads_beside(&self, workload: &'a Source) -> impl Iterator<Item = Cow<'a, Beside>> {
-        let own = &workload.object;
-        let is_beside = move |other: &ObjectRef| other.namespace == own.namespace && other != own;
-        let has_pods = move |other: &ObjectRef| other.kind == own.kind || Beside::is_kind(&other.kind);
-        let read = self.catalog.sources.iter().filter(move |other| is_beside(&other.object) && has_pods(&other.object));
-        let read = read.filter_map(|other| Beside::of(&other.object, &other.source().manifest)).map(Cow::Owned);
-        // Read now, and only if the others are none.
-        let unnamed = std::iter::once_with(|| self.catalog.unnamed.all()).flatten();
-        read.chain(unnamed.filter(move |other| is_beside(&other.object)).map(Cow::Borrowed))
+    /// Other workloads of the namespace with pods that a selector selects.
+    pub(super) fn other_workloads(&self, workload: &Source, selector: &LabelSet) -> impl Iterator<Item = Arc<Stored>> {
+        let selected = self.catalog.neighbors.workloads(&workload.object.namespace, selector);
+        selected.into_iter().filter(|other| other.object != workload.object)
     }
 
     /// The digest of everything that the plan was made from.

@@ -39,7 +39,7 @@ impl Change<'_> {
 }
 
 /// Whether a selector selects pods with these labels.
-pub(super) fn selects(selector: &Labels, labels: &Labels) -> bool {
+fn selects(selector: &Labels, labels: &Labels) -> bool {
     selector.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 

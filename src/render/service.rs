@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::companion;
 use super::draft::{Draft, Original};
 use super::pointers::put;
-use super::selector::{Change, Labels, selects};
+use super::selector::{Change, Labels};
 use super::workload::deployment;
-use crate::model::{Finding, LateValue, Manifest, PodMetadata, Rollout, Routing, Source, VersionKey, pointer};
+use crate::model::{Finding, LabelSet, LateValue, Manifest, PodMetadata, Rollout, Routing, Source, VersionKey, pointer};
 
 /// The path that a release changes of a Service.
 const PATH: &str = "/spec/selector";
@@ -114,8 +114,11 @@ fn both(draft: &Draft<'_>, source: &Source, workload: &Source, findings: &mut Ve
     let selector: Vec<String> = both.iter().map(|(key, value)| format!("{key}: {}", plain(value))).collect();
     let while_it_lasts =
         format!("while the new version takes over, Service `{}` selects `{}`", source.manifest.name(), selector.join(", "));
-    let is_foreign = |labels: &Labels| selects(&both, labels) && !selects(&before, labels) && !selects(&after, labels);
-    if let Some(foreign) = draft.workloads_beside(workload).find(|other| is_foreign(&other.labels)) {
+    let [before_set, after_set] = [&before, &after].map(LabelSet::of);
+    let is_foreign = |pods: &LabelSet| !before_set.selects(pods) && !after_set.selects(pods);
+    let selected = LabelSet::of(&both);
+    let mut others = draft.other_workloads(workload, &selected);
+    if let Some(foreign) = others.find(|other| other.links.pods.as_ref().is_some_and(is_foreign)) {
         let message = format!("{while_it_lasts}, and with it the pods of {}", foreign.object);
         findings.push(finding("service-selects-others", message).help(help));
     } else if both != before && both != after {

@@ -284,6 +284,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A Rollout of the base is not read any more.\n\nThe change takes it away, moves it to a folder that is not read, or changes the rules by which files are read: `.rollout.yaml`, an output folder, a kustomization, a build. Whatever deploys the repository may still read it, and then its releases are not reviewed.",
     ),
     (
+        "route-not-split",
+        "A route to the Service is not named by the Rollout.\n\nThe steps rewrite the routes that the Rollout names. Requests of others stay with the old version while the Service is pinned to it, and get the new one all at once at the end; where subsets tell the versions apart, they follow the number of pods.",
+    ),
+    (
         "routing-class",
         "The class of an ingress cannot be the name of a dialect.\n\n`classType: nginx` names the script `trafficrouting_ingress/nginx.lua`.",
     ),
@@ -321,6 +325,10 @@ pub const CODES: &[(&str, &str)] = &[
         "The Service that the Rollout names is not in the repository.\n\nWithout it no canary Service can be made, and nothing tells old pods from new ones.",
     ),
     (
+        "service-not-split",
+        "Another Service selects the same pods, and no step splits its requests.\n\nAs soon as pods of the new version run, they stand behind it: of n new beside R old pods they get n/(R+n) of its requests, whatever the step declares. That may be meant for a Service that only scrapes metrics or finds pods; requests of users go through the Service that the Rollout names.",
+    ),
+    (
         "service-port-lost",
         "A port of the Service leads to a port that the old pods name, and the new ones do not.\n\nA name that no container has leads nowhere: nobody answers at that port of the new version, in a step as after the release. Keep the name in the pod template; it can lead to another number. A number may be listened at without saying so: then this is a warning that can be passed over.",
     ),
@@ -347,6 +355,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "service-selects-others",
         "The Service selects by other labels after the release, and on the way there it would select pods of another workload.\n\nWhile the stable workload takes the new version over, the Service selects what the pods of both versions have in common. Here that is so little that others have it too, and would get requests. Give the new pods the labels in one change, and let the Service select by them in the next.",
+    ),
+    (
+        "service-shared",
+        "The Service that the release narrows to one workload has pods of others behind it.\n\nWhile traffic is split, the stable Service selects the old pods of the released workload alone, by their `pod-template-hash`. Pods of other workloads with the same labels would get no requests through it for as long as the release lasts. Give the workload a Service of its own, whose selector has a label that only its pods have, and route to that: in Istio's layout of one Service with a subset for each Deployment, a destination `shop-v2` in place of the subset `v2` of `shop`. For pods of jobs, which answer no requests, it is a warning.",
     ),
     (
         "service-without-selector",

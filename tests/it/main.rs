@@ -33,6 +33,7 @@ mod history;
 mod hostile;
 mod house;
 mod markdown;
+mod neighbors;
 #[allow(dead_code, unused_imports, reason = "the end-to-end suite uses the rest")]
 #[path = "../e2e/recorder/mod.rs"]
 mod recorder;

@@ -68,6 +68,7 @@ pub(crate) fn originals(image: &str, gateways: &[GatewayRef], is_autoscaled: boo
         gateways: gateways.iter().map(|reference| (reference.clone(), Some(object(reference)))).collect(),
         autoscaler: is_autoscaled.then(|| source(autoscaler)),
         definitions: Vec::new(),
+        ..Originals::default()
     }
 }
 

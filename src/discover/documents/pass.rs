@@ -1,10 +1,11 @@
 //! What one pass found in one file.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::understood::Understood;
-use super::super::{Asked, lists, rollout};
-use crate::model::{Beside, Finding, Position, Source, Stored};
+use super::super::{Asked, lists, neighbors, rollout};
+use crate::model::{Finding, Position, Source, Stored};
 use crate::yaml::{self, RawDocument};
 
 /// What one pass found in one file.
@@ -15,8 +16,8 @@ pub(super) struct Pass {
     pub(super) rollouts: Vec<Arc<Understood>>,
     pub(super) findings: Vec<Finding>,
     pub(super) unparsable: usize,
-    /// Which of the documents were put aside.
-    pub(super) aside: Vec<usize>,
+    /// Which of the documents may hold neighbors of a release.
+    pub(super) deferred: Vec<usize>,
 }
 
 impl Pass {
@@ -51,19 +52,17 @@ impl Pass {
 
     /// The same; none where nothing was found.
     pub(super) fn kept(self) -> Option<Arc<Self>> {
-        let is_empty = self.sources.is_empty() && self.findings.is_empty() && self.unparsable == 0 && self.aside.is_empty();
+        let is_empty = self.sources.is_empty() && self.findings.is_empty() && self.unparsable == 0 && self.deferred.is_empty();
         (!is_empty).then(|| Arc::new(self))
     }
 
-    /// The workloads in the documents of the file that were put aside. What cannot be read is none.
-    pub(super) fn workloads(&self, path: &str, bytes: &[u8], namespace: &str) -> Vec<Beside> {
+    /// The objects in the deferred documents of the file that hold one of the words. What cannot be read is none.
+    pub(super) fn neighbors(&self, path: &str, bytes: &[u8], namespace: &str, words: &HashSet<&str>) -> Vec<Arc<Stored>> {
         let all = std::str::from_utf8(bytes).ok().and_then(|text| yaml::split(text).ok()).unwrap_or_default();
-        let read = self.aside.iter().filter_map(|index| yaml::read(all.get(*index)?).ok()?);
+        let connected = self.deferred.iter().filter_map(|index| all.get(*index)).filter(|raw| neighbors::has_any(raw.text, words));
+        let read = connected.filter_map(|raw| yaml::read(raw).ok()?);
         let sources = read.flat_map(|document| lists::sources(document, path, namespace));
-        sources
-            .filter(|source| Beside::is_kind(&source.object.kind))
-            .filter_map(|source| Beside::of(&source.object, &source.manifest))
-            .collect()
+        sources.filter(|source| neighbors::is_linked(&source.object.kind)).map(|source| Arc::new(Stored::new(source))).collect()
     }
 
     fn add(&mut self, source: Source, asked: &Asked) {

@@ -88,15 +88,15 @@ impl Reader<'_> {
                 let need = |raw: &RawDocument<'_>| {
                     if may_hold_rollouts && wanted::may_hold_rollouts(raw.text) { Need::Nothing } else { wanted.need(raw.text) }
                 };
-                let (mut needed, mut aside) = (Vec::new(), Vec::new());
+                let (mut needed, mut deferred) = (Vec::new(), Vec::new());
                 for (index, raw) in documents.iter().enumerate() {
                     match need(raw) {
                         Need::Now => needed.push(raw),
-                        Need::Aside => aside.push(index),
+                        Need::Deferred => deferred.push(index),
                         Need::Nothing => {}
                     }
                 }
-                Pass { aside, ..self.pass(path, needed.into_iter(), |text| wanted.is_among(text)) }
+                Pass { deferred, ..self.pass(path, needed.into_iter(), |text| wanted.is_among(text)) }
             }
             // The first pass has said so, if it is worth saying.
             Err(_) => Pass { unparsable: usize::from(!may_hold_rollouts), ..Pass::default() },
