@@ -150,45 +150,44 @@ local function weigh(rule)
         return
     end
 
+    -- Backends by their index: a table is no key, for its place differs from run to run.
     local stables, canaries, stableWeights = {}, {}, {}
-    for _, backend in ipairs(rule.backendRefs) do
+    for index, backend in ipairs(rule.backendRefs) do
         if isService(backend, obj.stableService) then
-            table.insert(stables, backend)
+            table.insert(stables, index)
             -- When all of it went to the new version already, the first stable backend takes its share back.
             table.insert(stableWeights, stableSum == 0 and (#stables == 1 and 1 or 0) or backend.weight or 1)
         elseif isService(backend, obj.canaryService) then
-            table.insert(canaries, backend)
+            table.insert(canaries, index)
         end
     end
     stableSum = math.max(stableSum, 1)
 
-    local backends, parts, partOf = {}, {}, {}
+    local backends, parts = {}, {}
     for index, backend in ipairs(rule.backendRefs) do
         backends[index] = backend
         parts[index] = 0
-        partOf[backend] = index
         if not isService(backend, obj.stableService) and not isService(backend, obj.canaryService) then
             parts[index] = (backend.weight or 1) * 100 * stableSum
         end
     end
     for index, stable in ipairs(stables) do
         local part = shared * stableWeights[index]
-        parts[partOf[stable]] = part * (100 - obj.canaryWeight)
+        parts[stable] = part * (100 - obj.canaryWeight)
         -- A backend of the new version that the user wrote is used; one that stands for nothing gets nothing.
         local target
         for _, canary in ipairs(canaries) do
-            if not target and canary.port == stable.port then
+            if not target and backends[canary].port == backends[stable].port then
                 target = canary
             end
         end
         if not target then
-            target = canaryBackend(stable)
-            table.insert(canaries, target)
-            table.insert(backends, target)
+            table.insert(backends, canaryBackend(backends[stable]))
             table.insert(parts, 0)
-            partOf[target] = #backends
+            target = #backends
+            table.insert(canaries, target)
         end
-        parts[partOf[target]] = parts[partOf[target]] + part * obj.canaryWeight
+        parts[target] = parts[target] + part * obj.canaryWeight
     end
     for index, weight in ipairs(readable(parts)) do
         backends[index].weight = weight
