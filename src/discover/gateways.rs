@@ -14,7 +14,7 @@ use crate::yaml;
 pub(super) const FOLDER: &str = "lua_configuration";
 
 /// What is appended to the name of the object that another is made beside.
-const SUFFIX: &str = "-canary";
+pub(super) const SUFFIX: &str = "-canary";
 
 const INGRESS: &str = "trafficrouting_ingress";
 const SCRIPT: &str = "trafficRouting.lua";

@@ -5,6 +5,9 @@ use crate::model::{Catalog, Finding, GatewayRef, Rollout, ScriptOrigin, Source};
 /// The annotation that named the class before there was a field.
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
+/// The annotation by which an Ingress takes a part of another's requests.
+const CANARY_ANNOTATION: &str = "nginx.ingress.kubernetes.io/canary";
+
 /// Controllers that read the annotations of ingress-nginx.
 const LIKE_NGINX: [&str; 3] = ["nginx", "mse", "higress"];
 
@@ -29,8 +32,21 @@ pub(super) fn removed(ingress: &Source) -> Option<Finding> {
 /// Adds what keeps requests of an Ingress from the new version although its script has written all that it can.
 pub(super) fn check(catalog: &Catalog, rollout: &Rollout, reference: &GatewayRef, ingress: &Source, findings: &mut Vec<Finding>) {
     let Some(dialect) = &reference.ingress_class else { return };
+    findings.extend(own_canary(dialect, ingress));
     findings.extend(other_class(catalog, reference, dialect, ingress));
     findings.extend(default_backend(catalog, rollout, reference, ingress));
+}
+
+/// It takes a part of the requests of another Ingress. A second one made from it would take a part of nothing.
+fn own_canary(dialect: &str, ingress: &Source) -> Option<Finding> {
+    let is_canary = ingress.manifest.annotation(CANARY_ANNOTATION) == Some("true");
+    if !is_canary || !LIKE_NGINX.contains(&dialect) {
+        return None;
+    }
+    let message = format!("{} is itself a canary: it takes a part of the requests of another Ingress", ingress.object);
+    let place = ingress.places.at("/metadata/annotations/nginx.ingress.kubernetes.io~1canary");
+    let finding = Finding::error("ingress-is-canary", message).at(&ingress.path, place).about(&ingress.object);
+    Some(finding.help("name the Ingress whose requests it takes in the Rollout, and take this one out of the repository"))
 }
 
 /// The class is that of another controller, which does not read what the script writes.

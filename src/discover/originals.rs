@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::{definitions, fields, ingress, neighbors, placeholders, typed};
-use crate::model::{Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored};
-
-/// The API group of autoscalers.
-const AUTOSCALING: &str = "autoscaling";
+use crate::model::{
+    Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored, autoscalers,
+};
 
 /// The objects that a Rollout names, as far as they exist; every reference that leads nowhere is a finding.
 pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Finding>) {
@@ -154,9 +153,12 @@ impl Lookup<'_> {
 
     /// The autoscaler whose target is the workload.
     fn autoscaler(&mut self, workload: &ObjectRef) -> Option<Arc<Source>> {
-        let start = self.catalog.sources.partition_point(|source| source.object.group.as_str() < AUTOSCALING);
-        let group = self.catalog.sources[start..].iter().take_while(|source| source.object.group == AUTOSCALING);
-        let all: Vec<_> = group.filter(|source| targets(source, workload)).collect();
+        let of_kind = |(group, kind)| {
+            let start =
+                self.catalog.sources.partition_point(|source| (source.object.group.as_str(), source.object.kind.as_str()) < (group, kind));
+            self.catalog.sources[start..].iter().take_while(move |source| source.object.group == group && source.object.kind == kind)
+        };
+        let all: Vec<_> = autoscalers().flat_map(of_kind).filter(|source| targets(source, workload)).collect();
         let first = all.first()?;
         if all.iter().all(|source| source.object == first.object) {
             return match self.catalog.resolve(&first.object, &self.rollout.place.path) {
@@ -169,7 +171,8 @@ impl Lookup<'_> {
                 Resolution::Missing => None,
             };
         }
-        let listed: Vec<_> = all.iter().map(|source| format!("`{}` in {}", source.object.name, place_of(source))).collect();
+        let listed: Vec<_> =
+            all.iter().map(|source| format!("{} `{}` in {}", source.object.kind, source.object.name, place_of(source))).collect();
         let message = format!("several autoscalers scale {workload}: {}", listed.join(", "));
         let finding = Finding::error("autoscaler-several", message).at(&first.path, first.places.at("/spec/scaleTargetRef"));
         self.findings.push(finding.about(self.name()).help("a workload has one autoscaler"));
@@ -183,9 +186,7 @@ fn targets(source: &Stored, workload: &ObjectRef) -> bool {
             target.api_version.is_empty() || target.api_version.split_once('/').map_or("", |(group, _)| group) == workload.group;
         target.name == workload.name && target.kind == workload.kind && is_of_group
     };
-    source.object.namespace == workload.namespace
-        && source.object.kind == super::wanted::AUTOSCALER
-        && source.scales.as_ref().is_some_and(is_it)
+    source.object.namespace == workload.namespace && source.scales.as_ref().is_some_and(is_it)
 }
 
 fn place_of(source: &Stored) -> String {

@@ -45,8 +45,6 @@ fn gateways(node: &Node<'_>, findings: &mut Vec<Finding>) -> Vec<GatewayRef> {
     if !has_list && ingress.is_none() && gateway.is_none() {
         let finding = node.error("routing-nothing", "a traffic routing names an `ingress`, a `gateway` or `customNetworkRefs`");
         findings.push(finding.help("`customNetworkRefs: [{apiVersion: networking.istio.io/v1, kind: VirtualService, name: shop}]`"));
-    } else if customs.is_empty() && ingress.is_none() && gateway.is_none() {
-        findings.push(node.warning("routing-empty", "no traffic is routed: `customNetworkRefs` is empty"));
     }
     let mut read: Vec<GatewayRef> = customs.iter().filter_map(|custom| custom_ref(custom, findings)).collect();
     read.extend(ingress_ref(node, findings));

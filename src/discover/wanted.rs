@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::sniff::{Sniffed, kinds, names, sniff};
-use super::{definitions, neighbors};
-use crate::model::{Source, linked_kinds};
-
-/// The kind of autoscalers.
-pub(super) const AUTOSCALER: &str = "HorizontalPodAutoscaler";
+use super::{definitions, gateways, neighbors};
+use crate::model::{Source, autoscalers, is_autoscaler, linked_kinds};
 
 /// The ConfigMap that holds users' scripts.
 pub(super) const SCRIPTS: &str = "kruise-rollout-configuration";
@@ -31,7 +28,7 @@ pub(super) struct Wanted {
     objects: BTreeSet<(String, String)>,
     kinds: BTreeSet<String>,
     workloads: BTreeSet<String>,
-    /// The Services whose subsets a definition that no Rollout names may tell of.
+    /// The Services that a definition which no Rollout names may be for.
     hosts: BTreeSet<String>,
     /// What is appended to names by those who make objects beside those that Rollouts mention.
     suffixes: BTreeSet<String>,
@@ -47,7 +44,7 @@ impl Wanted {
                 && let (Some(kind), Some(name)) = (text(reference, "/kind"), text(reference, "/name"))
             {
                 self.workloads.insert(name.clone());
-                self.kinds.insert(AUTOSCALER.into());
+                self.kinds.extend(autoscalers().map(|(_, kind)| kind.to_owned()));
                 self.object(&kind, name);
             }
         }
@@ -58,9 +55,7 @@ impl Wanted {
                     self.object(kind, name);
                 }
             }
-            if value.pointer("/spec/strategy/canary/disableGenerateCanaryService") == Some(&Value::Bool(true))
-                && let Some(service) = text(routing, "/service")
-            {
+            if let Some(service) = text(routing, "/service") {
                 self.hosts.insert(service);
                 self.kinds.insert(definitions::KIND.into());
             }
@@ -140,11 +135,13 @@ impl Wanted {
     }
 
     fn has(&self, kind: &str, name: &str, text: &str) -> bool {
-        if kind == AUTOSCALER {
+        if is_autoscaler(kind) {
             return self.kinds.contains(kind)
                 && (names(text).any(|name| self.workloads.contains(name)) || text.contains("scaleTargetRef: {"));
         }
-        if kind == definitions::KIND && hosts(text).any(|host| self.hosts.contains(host)) {
+        let is_host =
+            |host: &str| self.hosts.contains(host) || host.strip_suffix(gateways::SUFFIX).is_some_and(|host| self.hosts.contains(host));
+        if kind == definitions::KIND && hosts(text).any(is_host) {
             return true;
         }
         let is_object = |name: &str| self.objects.contains(&(kind.to_owned(), name.to_owned()));

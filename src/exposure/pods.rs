@@ -75,8 +75,7 @@ fn labels(workload: &Value) -> Option<&Map<String, Value>> {
 
 /// How many pods the workload has, unless an autoscaler decides.
 fn count(plan: &Plan, workload: &Value) -> Option<u32> {
-    let is_scaled = plan.spec.objects.values().any(|object| object["kind"] == "HorizontalPodAutoscaler");
-    if is_scaled { None } else { replicas(workload) }
+    if plan.spec.is_autoscaled() { None } else { replicas(workload) }
 }
 
 /// The share of the workload's replicas that a version has.

@@ -38,6 +38,9 @@ const ROUTES: [(&str, &str, Dialect); 7] = [
 /// Other kinds that are connected to a release: what selects pods, and what their volumes are made from.
 const OTHERS: [&str; 2] = ["PersistentVolumeClaim", "Service"];
 
+/// Autoscalers, by API group and kind.
+const AUTOSCALERS: [(&str, &str); 2] = [("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")];
+
 /// Where workloads have their pod template.
 const TEMPLATES: [&str; 3] = ["/spec/template", "/spec/jobTemplate/spec/template", "/spec/template/jobTemplate/spec/template"];
 
@@ -91,6 +94,16 @@ pub fn pod_labels(manifest: &Manifest) -> Option<&Map<String, Value>> {
 /// Whether objects of the kind have pods that run to completion.
 pub fn is_job(kind: &str) -> bool {
     JOBS.contains(&kind)
+}
+
+/// The API groups and kinds of what owns the replicas of a workload.
+pub fn autoscalers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    AUTOSCALERS.into_iter()
+}
+
+/// Whether objects of the kind own the replicas of a workload.
+pub fn is_autoscaler(kind: &str) -> bool {
+    AUTOSCALERS.iter().any(|(_, known)| *known == kind)
 }
 
 /// The kinds whose objects may be connected to a release without being named by a Rollout.

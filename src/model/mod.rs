@@ -29,7 +29,7 @@ pub use gateway::{
     WeightSupport,
 };
 pub use labels::LabelSet;
-pub use links::{Links, is_job, linked_kinds, pod_labels};
+pub use links::{Links, autoscalers, is_autoscaler, is_job, linked_kinds, pod_labels};
 pub use manifest::{Manifest, ManifestError};
 pub use neighbors::{NeighborIndex, Neighbors};
 pub use object_ref::ObjectRef;

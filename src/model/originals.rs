@@ -13,9 +13,9 @@ pub struct Originals {
     pub service: Option<Arc<Source>>,
     /// The gateway objects, in the order of the Rollout's references.
     pub gateways: Vec<(GatewayRef, Option<Arc<Source>>)>,
-    /// The HorizontalPodAutoscaler that owns the workload's replicas, if there is one.
+    /// The HorizontalPodAutoscaler or ScaledObject that owns the workload's replicas, if there is one.
     pub autoscaler: Option<Arc<Source>>,
-    /// What else says which pods a subset of the Service has, where subsets tell the versions apart: the Rollout does not name it.
+    /// What says which pods a subset of the Service has, and how to connect to it, and the Rollout does not name.
     pub definitions: Vec<Arc<Source>>,
     /// What the Rollout does not name and the release meets.
     pub neighbors: Neighbors,

@@ -309,6 +309,11 @@ pub enum LateValue {
 }
 
 impl PlanSpec {
+    /// Whether an autoscaler owns the workload's replicas: the number in git is not that of the cluster.
+    pub fn is_autoscaled(&self) -> bool {
+        self.objects.values().any(|object| object["kind"].as_str().is_some_and(super::is_autoscaler))
+    }
+
     /// The key of the workload that is released. `None`: the plan has no such object, and is refused when it is read.
     pub fn workload_key(&self) -> Option<&ObjectKey> {
         self.objects.keys().map(VersionKey::object).find(|object| object.is(&self.workload))
@@ -316,6 +321,9 @@ impl PlanSpec {
 
     /// The workload's replicas as git has them; the cluster may have others. `None`: git leaves the number to the cluster.
     pub fn replicas_in_git(&self) -> Option<u32> {
+        if self.is_autoscaled() {
+            return None;
+        }
         let workload = self.objects.get(self.workload_in(&self.target)?)?;
         u32::try_from(workload.pointer("/spec/replicas")?.as_u64()?).ok()
     }

@@ -19,7 +19,7 @@ pub struct Stored {
     pub places: Places,
     /// What a reader of the file should know, should a plan use the object.
     pub remarks: Vec<Finding>,
-    /// What its `spec.scaleTargetRef` names; the API version is empty where it says none.
+    /// What its `spec.scaleTargetRef` names; the API version is empty where it says none. KEDA means a Deployment by default.
     pub scales: Option<Reference>,
     /// What its `spec.host` names.
     pub host: Option<String>,
@@ -72,7 +72,8 @@ impl PartialEq for Stored {
 fn scaled(manifest: &Manifest) -> Option<Reference> {
     let target = manifest.at("/spec/scaleTargetRef")?;
     let text = |field: &str| target.get(field).and_then(Value::as_str).map(str::to_owned);
-    Some(Reference { api_version: text("apiVersion").unwrap_or_default(), kind: text("kind")?, name: text("name")? })
+    let default = (manifest.group() == "keda.sh").then(|| "Deployment".to_owned());
+    Some(Reference { api_version: text("apiVersion").unwrap_or_default(), kind: text("kind").or(default)?, name: text("name")? })
 }
 
 /// A value as a row of its nodes, each before those inside it.

@@ -1,4 +1,6 @@
-//! The HorizontalPodAutoscaler during a release: it may add pods, but takes none away.
+//! The autoscaler during a release: it may add pods, but takes none away.
+//!
+//! Of a HorizontalPodAutoscaler that stands in its `behavior`; of KEDA's ScaledObject in the behavior of the one that KEDA makes.
 
 use serde_json::Value;
 
@@ -6,8 +8,11 @@ use super::draft::{Draft, Original};
 use super::pointers::put;
 use crate::model::{Finding, Source, VersionKey};
 
-/// The path that a release changes of an autoscaler.
+/// The path that a release changes of a HorizontalPodAutoscaler.
 const PATH: &str = "/spec/behavior";
+
+/// The same of a ScaledObject.
+const KEDA_PATH: &str = "/spec/advanced/horizontalPodAutoscalerConfig/behavior";
 
 /// The versions of the autoscaler over a release.
 pub(super) struct States {
@@ -24,9 +29,13 @@ pub(super) fn states(draft: &mut Draft<'_>, source: Option<&Source>, findings: &
         return None;
     }
     let held = held(source, draft.head(source), findings)?;
-    let original = draft.original(source, PATH);
+    let original = draft.original(source, path(source));
     let held = draft.versions.add(&original.object, held, Vec::new());
     Some(States { original, held })
+}
+
+fn path(source: &Source) -> &'static str {
+    if source.manifest.kind() == "ScaledObject" { KEDA_PATH } else { PATH }
 }
 
 /// The autoscaler with scaling down switched off; none, with a finding, where its API version cannot say so.
@@ -43,9 +52,11 @@ fn held(source: &Source, mut object: Value, findings: &mut Vec<Finding>) -> Opti
         );
         return None;
     }
-    if !put(&mut object, "/spec/behavior/scaleDown/selectPolicy", Some("Disabled".into())) {
-        let message = "`spec.behavior` and `scaleDown` in it are maps: scaling down cannot be switched off in what stands there";
-        let finding = Finding::error("autoscaler-unreadable", message).at(&source.path, source.places.at("/spec/behavior/scaleDown"));
+    let path = path(source);
+    if !put(&mut object, &format!("{path}/scaleDown/selectPolicy"), Some("Disabled".into())) {
+        let written = path.trim_start_matches('/').replace('/', ".");
+        let message = format!("`{written}` and `scaleDown` in it are maps: scaling down cannot be switched off in what stands there");
+        let finding = Finding::error("autoscaler-unreadable", message).at(&source.path, source.places.at(&format!("{path}/scaleDown")));
         findings.push(finding.about(&source.object).help("write them as maps, or leave them out"));
         return None;
     }

@@ -24,6 +24,26 @@ const OWNERSHIP: [&str; 9] = [
     "meta.helm.sh/",
 ];
 
+/// Annotations by which a controller acts on an object under a name that only one object can have. A companion that carried them
+/// would get requests that no step sends there, or take the name from the original.
+const UNIQUE: [&str; 9] = [
+    // The network endpoint group of the load balancer is named there.
+    "cloud.google.com/neg",
+    "cloud.google.com/neg-status",
+    // The catalog would list both under one service name.
+    "consul.hashicorp.com/",
+    // The DNS name would resolve to both.
+    "dns.alpha.kubernetes.io/",
+    "external-dns.alpha.kubernetes.io/",
+    // Holds routes, which would be there twice.
+    "getambassador.io/config",
+    // The certificate of one would replace that of the other.
+    "service.alpha.openshift.io/serving-cert-secret-name",
+    "service.beta.openshift.io/serving-cert-secret-name",
+    // The name in the tailnet would lead to both.
+    "tailscale.com/",
+];
+
 /// The objects of the user's own that stand where a release makes one of this name.
 pub fn taken<'a>(rollout: &Rollout, originals: &Originals, catalog: &'a Catalog) -> Vec<&'a Stored> {
     let found = |object: ObjectRef| match catalog.resolve(&object, &rollout.place.path) {
@@ -56,11 +76,12 @@ fn names(rollout: &Rollout, originals: &Originals, catalog: &Catalog) -> Vec<Obj
     names
 }
 
-/// Metadata of a companion named `name`: of the labels and annotations of `original`, those that no deployment tool owns.
+/// Metadata of a companion named `name`: the labels and annotations of `original` without those of deployment tools, and without
+/// those that only one object can have.
 pub(super) fn metadata(plan: &str, namespace: &str, name: &str, original: Option<&Manifest>) -> Value {
     let kept = |field: &str| -> Map<String, Value> {
         let all = original.and_then(|original| original.at(&format!("/metadata/{field}"))).and_then(Value::as_object);
-        all.into_iter().flatten().filter(|(key, _)| !is_owned(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+        all.into_iter().flatten().filter(|(key, _)| !is_left_out(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
     };
     let (mut labels, annotations) = (kept("labels"), kept("annotations"));
     labels.insert(PLAN_LABEL.into(), label_value(plan).into());
@@ -71,8 +92,8 @@ pub(super) fn metadata(plan: &str, namespace: &str, name: &str, original: Option
     metadata
 }
 
-fn is_owned(key: &str) -> bool {
-    OWNERSHIP.iter().any(|owned| if owned.ends_with('/') { key.starts_with(owned) } else { key == *owned })
+fn is_left_out(key: &str) -> bool {
+    OWNERSHIP.iter().chain(&UNIQUE).any(|known| if known.ends_with('/') { key.starts_with(known) } else { key == *known })
 }
 
 /// A name as a label's value, which may not be longer than 63 characters; a longer one is told apart by its digest.

@@ -53,8 +53,27 @@ pub(super) fn routed<'a>(inputs: &Inputs<'a>, findings: &mut Vec<Finding>) -> Ve
     routed
 }
 
-/// What to say where all that the Rollout names are definitions: they say which pods a version has, and send no request there.
+/// What to say where nothing that the Rollout names routes requests.
 pub(super) fn routeless(rollout: &Rollout, routed: &[Routed<'_>]) -> Option<Finding> {
+    nothing_named(rollout).or_else(|| only_definitions(rollout, routed))
+}
+
+/// An empty list of gateway objects. A step with traffic would pin the Service, and no request would reach the new version.
+fn nothing_named(rollout: &Rollout) -> Option<Finding> {
+    let routing = rollout.routing.as_ref().filter(|routing| routing.gateways.is_empty())?;
+    let finding = match rollout.steps.iter().position(|step| step.traffic.is_split()) {
+        Some(index) => Finding::error(
+            "routing-empty",
+            format!("step {} has traffic, and nothing sends requests to the new version: `customNetworkRefs` is empty", index + 1),
+        ),
+        None => Finding::warning("routing-empty", "no traffic is routed: `customNetworkRefs` is empty"),
+    };
+    let help = "name the objects that route to the Service in `customNetworkRefs`, or leave `trafficRoutings` and the traffic out";
+    Some(finding.at(&routing.place.path, routing.place.position).help(help))
+}
+
+/// Definitions say which pods a version has, and send no request there.
+fn only_definitions(rollout: &Rollout, routed: &[Routed<'_>]) -> Option<Finding> {
     let first = routed.first().filter(|_| routed.iter().all(|routed| routed.gateway.role == Role::Definition))?;
     let number = 1 + rollout.steps.iter().position(|step| step.traffic.is_split())?;
     let object = &first.source.object;

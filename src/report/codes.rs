@@ -22,7 +22,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "autoscaler-several",
-        "Several autoscalers scale the same workload.\n\nThey overrule each other, in a release as at any other time. Keep one.",
+        "Several autoscalers scale the same workload.\n\nThey overrule each other, in a release as at any other time. Keep one. A ScaledObject of KEDA counts: KEDA makes a HorizontalPodAutoscaler of its own for it.",
     ),
     (
         "autoscaler-too-old",
@@ -30,7 +30,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "autoscaler-unreadable",
-        "The autoscaler has something else than a map where scaling down is switched off.\n\n`spec.behavior` and `scaleDown` in it are maps, or are left out.",
+        "The autoscaler has something else than a map where scaling down is switched off.\n\n`spec.behavior` of a HorizontalPodAutoscaler, `spec.advanced.horizontalPodAutoscalerConfig.behavior` of KEDA's ScaledObject, and `scaleDown` in it are maps, or are left out.",
     ),
     (
         "base-plan-unreadable",
@@ -66,6 +66,10 @@ pub const CODES: &[(&str, &str)] = &[
         "A chart is on the network, and builds have none.\n\nPull it into the repository, or render it before: `helm template … | rollout render -`.",
     ),
     (
+        "claim-shared",
+        "The pods of both versions mount a volume that one node at a time can mount.\n\nWhile a release lasts, a second Deployment runs beside the first with the same volumes. A PersistentVolumeClaim that is ReadWriteOnce alone keeps new pods from starting on other nodes than the old ones, ReadWriteOncePod keeps them from starting at all, and data that one pod is meant to write is written by two.",
+    ),
+    (
         "conditions-too-many",
         "A match has more conditions than a request can be compared with.\n\nTake conditions out, or spread them over several matches.",
     ),
@@ -85,6 +89,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "default-backend-stays",
         "The `defaultBackend` of an Ingress leads to the Service, and its requests do not follow the steps.\n\nThe second Ingress of a release has rules alone. What no rule takes stays with the old version until the end. A rule with the path `/` takes such requests into the release.",
+    ),
+    (
+        "destination-policy-missing",
+        "A DestinationRule sets a policy for the host of the Service, and none is set for the Service that the release makes.\n\nWhile a step splits traffic, requests to the new version go to `<service>-canary`, another host for Istio: TLS modes, load balancing, connection pools and outlier detection of the stable host do not hold there. A DestinationRule for that host, which may stay in the repository, sets them; with subsets (`disableGenerateCanaryService: true`) there is one host alone.",
     ),
     (
         "documents-joined",
@@ -156,6 +164,10 @@ pub const CODES: &[(&str, &str)] = &[
     (
         "ingress-class-differs",
         "An Ingress is of a class that its dialect does not sound like.\n\nThe Rollout says with `classType` for which controller the Ingress is written; without it, for `nginx`. A controller that does not read these annotations serves the stable version alone, whatever the step says. Name the dialect that the controller reads; where the class merely has a name of its own, this can be passed over.",
+    ),
+    (
+        "ingress-is-canary",
+        "The Ingress that the Rollout names is a canary of another Ingress.\n\nWith the annotation `nginx.ingress.kubernetes.io/canary: \"true\"` it takes a part of the requests of an Ingress with the same host and path. The release makes such an Ingress by itself, beside the one that has the requests: name that one.",
     ),
     (
         "kustomization-remote",
@@ -288,10 +300,17 @@ pub const CODES: &[(&str, &str)] = &[
         "A route to the Service is not named by the Rollout.\n\nThe steps rewrite the routes that the Rollout names. Requests of others stay with the old version while the Service is pinned to it, and get the new one all at once at the end; where subsets tell the versions apart, they follow the number of pods.",
     ),
     (
+        "route-to-canary",
+        "A rule of your own leads to the Service that the release makes.\n\n`<service>-canary` exists in steps with traffic alone. Whatever the rule takes gets the new version then, whatever the step declares, and reaches no pod at any other time. Let the steps say it in `matches`, and take the rule out.",
+    ),
+    (
         "routing-class",
         "The class of an ingress cannot be the name of a dialect.\n\n`classType: nginx` names the script `trafficrouting_ingress/nginx.lua`.",
     ),
-    ("routing-empty", "A traffic routing names no object.\n\nNo request will go to the new version by weight or match."),
+    (
+        "routing-empty",
+        "A traffic routing names no object.\n\nNo request goes to the new version by weight or match. Where a step has traffic, this is an error: the Service would be pinned to the old version, and the share that the step declares would not be there.",
+    ),
     ("routing-gateway", "The `gateway` of a routing names no HTTPRoute.\n\nWrite `gateway: {httpRouteName: shop}`."),
     (
         "routing-grace",
@@ -398,11 +417,15 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "traffic-leaks",
-        "A destination that is meant for the old version has pods of the new version behind it too.\n\nIn steps with traffic, requests to it reach the new version by the number of pods, beside the share that the step declares. With `disableGenerateCanaryService` nobody pins the Service: let every destination name a subset whose labels only one version's pods have.",
+        "A destination that is meant for the old version has pods of the new version behind it too.\n\nIn steps with traffic, requests to it reach the new version by the number of pods, beside the share that the step declares. With `disableGenerateCanaryService` nobody pins the Service: let every destination name a subset whose labels only one version's pods have. It is an error where the new version gets more than the step declares, and a warning where a cluster decides how many pods there are.",
     ),
     (
         "traffic-lost",
         "Requests that reach pods today reach none in a step, or after the release.\n\nA subset of a DestinationRule, or a Service, selects by labels that change together with the pods: what is written for the new pods does not select the old ones. Give the pods the new label beside the old one in one change, let the subset select by it in the next, and take the old label away in a third.",
+    ),
+    (
+        "traffic-not-proved",
+        "The manifests alone do not show that a step does what it declares.\n\nFor VirtualService, HTTPRoute and nginx Ingress, the new version's share of each request is computed from the manifests that the script wrote. That is not possible for other kinds, for paths and headers that are compared with expressions, for rules that delegate to another object, and for more than 2,000 requests. The message gives the reason. The share in the tables is what the step declares, marked as `not proved`; `rollout test` runs a script's own cases.",
     ),
     (
         "traffic-routing-shared",

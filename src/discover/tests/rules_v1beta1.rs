@@ -169,10 +169,6 @@ fn routings_are_single_and_whole() {
         &routing("[{service: a}]"),
         &["7:106 error[routing-nothing] a traffic routing names an `ingress`, a `gateway` or `customNetworkRefs`"],
     );
-    expect(
-        &routing("[{service: a, customNetworkRefs: []}]"),
-        &["7:106 warning[routing-empty] no traffic is routed: `customNetworkRefs` is empty"],
-    );
     expect(&routing("[{service: a, ingress: {}}]"), &["7:128 error[routing-ingress] `name` is missing"]);
     expect(&routing("[{service: a, gateway: {httpRouteName: ''}}]"), &["7:144 error[routing-gateway] `httpRouteName` is empty"]);
     expect(
