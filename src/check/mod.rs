@@ -1,6 +1,9 @@
 //! Rules over a finished plan: what it would do that nobody declared. One rule a file.
 
+mod claim_shared;
+mod destination_policy;
 mod route_not_split;
+mod route_to_canary;
 mod service_not_split;
 mod service_port_missing;
 mod service_shared;
@@ -8,6 +11,7 @@ mod subset_undefined;
 mod traffic_differs;
 mod traffic_leaks;
 mod traffic_lost;
+mod traffic_not_proved;
 
 use crate::exposure::{self, Exposure};
 use crate::model::{Finding, LateValue, Manifest, ObjectKey, Originals, Plan, PlanStep, Source, StepTraffic};
@@ -31,7 +35,10 @@ pub fn exposure(plan: &Plan, originals: &Originals) -> Exposure {
 /// Returns the same as `check`, where it is known already who gets which version.
 pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -> Vec<Finding> {
     let mut findings = Vec::new();
+    claim_shared::check(plan, originals, &mut findings);
+    destination_policy::check(plan, originals, &mut findings);
     route_not_split::check(plan, exposure, originals, &mut findings);
+    route_to_canary::check(plan, exposure, originals, &mut findings);
     service_not_split::check(plan, exposure, originals, &mut findings);
     service_port_missing::check(exposure, originals, &mut findings);
     service_shared::check(plan, originals, &mut findings);
@@ -39,6 +46,7 @@ pub fn check_exposure(plan: &Plan, exposure: &Exposure, originals: &Originals) -
     traffic_differs::check(plan, exposure, originals, &mut findings);
     traffic_leaks::check(plan, exposure, originals, &mut findings);
     traffic_lost::check(plan, exposure, originals, &mut findings);
+    traffic_not_proved::check(plan, exposure, originals, &mut findings);
     findings
 }
 
@@ -54,6 +62,13 @@ fn beside(originals: &Originals) -> Vec<&Manifest> {
 fn is_pinned(plan: &Plan, service: &Source) -> bool {
     let is_it = |object: &ObjectKey| object.kind() == "Service" && object.name() == service.manifest.name();
     plan.spec.bindings.iter().any(|binding| binding.value == LateValue::StableRevision && is_it(binding.object.object()))
+}
+
+/// The name of the Service that the release makes for the pods of the new version, if it makes one.
+fn canary_service(plan: &Plan) -> Option<&str> {
+    let is_canary = |object: &ObjectKey| object.kind() == "Service";
+    let bindings = plan.spec.bindings.iter().filter(|binding| binding.value == LateValue::CanaryRevision);
+    bindings.map(|binding| binding.object.object()).find(|object| is_canary(object)).map(ObjectKey::name)
 }
 
 /// Whether a step splits traffic.

@@ -57,6 +57,6 @@ fn own<'a>(exposure: &'a Exposure, entry: &Entry) -> &'a [Subset] {
 fn first_destination(entry: &Entry) -> Option<&str> {
     match &entry.routes {
         crate::exposure::Routes::Known(routes) => routes.iter().find_map(|route| route.origin.as_deref()),
-        crate::exposure::Routes::NotKnown(_) => None,
+        crate::exposure::Routes::NotKnown(_) | crate::exposure::Routes::NotHeld => None,
     }
 }

@@ -130,7 +130,7 @@ fn a_service_that_nobody_pins_leaks_and_is_told_once() {
     assert_eq!(
         told(&plan),
         [(
-            Severity::Warning,
+            Severity::Error,
             "traffic-leaks: step 1: pods of both versions stand behind `shop`: `/` gets the new version to 36%, not to 20%".to_owned()
         )]
     );

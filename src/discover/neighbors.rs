@@ -39,7 +39,8 @@ pub(super) fn has_any(text: &str, words: &HashSet<&str>) -> bool {
 pub(super) fn of(
     catalog: &Catalog,
     rollout: &Rollout,
-    (workload, service): (Option<&Source>, Option<&Source>),
+    workload: Option<&Source>,
+    service: Option<&Source>,
     gateways: &[(GatewayRef, Option<Arc<Source>>)],
 ) -> Neighbors {
     let (namespace, index) = (rollout.namespace.as_str(), &catalog.neighbors);

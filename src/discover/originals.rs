@@ -21,7 +21,7 @@ pub fn originals(catalog: &Catalog, rollout: &Rollout) -> (Originals, Vec<Findin
     let gateways: Vec<_> = references.iter().map(|reference| (reference.clone(), lookup.gateway(reference))).collect();
     let autoscaler = lookup.autoscaler(&object);
     let definitions = definitions::of(catalog, rollout);
-    let neighbors = neighbors::of(catalog, rollout, (workload.as_deref(), service.as_deref()), &gateways);
+    let neighbors = neighbors::of(catalog, rollout, workload.as_deref(), service.as_deref(), &gateways);
     let originals = Originals { workload, service, gateways, autoscaler, definitions, neighbors };
     let mut findings = lookup.findings;
     for source in used(&originals) {

@@ -15,7 +15,7 @@ pub enum Share {
     NotKnown(String),
 }
 
-/// How the workload's part of the requests is divided. All parts but `unit` sum up to 1.
+/// How the workload's part of the requests is divided: `old`, `new`, `both` and `nobody` sum up to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
     /// To destinations with pods of the old version only.
@@ -30,6 +30,8 @@ pub struct Split {
     pub new_of_both: Option<f64>,
     /// What one unit of a weight stands for.
     pub unit: f64,
+    /// The workload's part of all requests, from 0 to 1: the rest goes to other Services, or is answered by the gateway.
+    pub workload: f64,
     /// A destination with pods of both versions.
     pub leak: Option<String>,
     /// A destination that names a port which its Service does not have, in words. Nobody answers there.
@@ -98,10 +100,21 @@ fn share(parts: &[Part]) -> Share {
     }
     let ours = |part: &&Part| part.weight > 0 && !matches!(part.reach, Reach::Elsewhere);
     let sum: f64 = parts.iter().filter(ours).map(|part| number(part.weight)).sum();
+    let all: f64 = parts.iter().map(|part| number(part.weight)).sum();
     if sum <= 0.0 {
         return Share::Elsewhere;
     }
-    let mut split = Split { old: 0.0, new: 0.0, both: 0.0, nobody: 0.0, new_of_both: Some(0.0), unit: 1.0 / sum, leak: None, closed: None };
+    let mut split = Split {
+        old: 0.0,
+        new: 0.0,
+        both: 0.0,
+        nobody: 0.0,
+        new_of_both: Some(0.0),
+        unit: 1.0 / sum,
+        workload: sum / all,
+        leak: None,
+        closed: None,
+    };
     for part in parts.iter().filter(ours) {
         if split.closed.is_none() {
             split.closed.clone_from(&part.closed);

@@ -71,6 +71,11 @@ pub(super) fn services<'a>(view: &View<'a>) -> BTreeMap<&'a str, Behind<'a>> {
     services
 }
 
+/// Whether pods of the release are behind some Service.
+pub(super) fn is_served(view: &View<'_>) -> bool {
+    view.services.values().any(|behind| matches!(behind.reach, Reach::Old | Reach::New | Reach::Both(_)))
+}
+
 /// The new version's part of the pods behind each Service of a state.
 pub(super) fn by_pods(view: &View<'_>) -> BTreeMap<String, PodShare> {
     let share = |reach: &Reach| match reach {

@@ -31,10 +31,12 @@ pub(super) enum Gateway {
 /// Who gets which version through each gateway object, as the plan's list of scripts has them.
 pub(super) fn entries<'a>(view: &View<'a>, later: &mut Later<'a>, step: Option<&PlanStep>) -> Vec<Entry> {
     let mut entries = Vec::new();
+    let is_served = destination::is_served(view);
     for script in &view.plan.spec.scripts {
-        let not_known = |reason: String| Entry { object: script.object.clone(), routes: Routes::NotKnown(reason), undefined: Vec::new() };
+        let without = |routes: Routes| Entry { object: script.object.clone(), routes, undefined: Vec::new(), is_served };
+        let not_known = |reason: String| without(Routes::NotKnown(reason));
         let (Some(now), Some(then)) = (view.get(&script.object), later.view.get(&script.object)) else {
-            entries.push(not_known(format!("the plan does not hold `{}`", script.object)));
+            entries.push(without(Routes::NotHeld));
             continue;
         };
         let gateway = match (group_of(now.value), now.value["kind"].as_str()) {
@@ -52,7 +54,7 @@ pub(super) fn entries<'a>(view: &View<'a>, later: &mut Later<'a>, step: Option<&
             continue;
         }
         let routes = gateway.routes((view, now), (later, then), step);
-        entries.push(Entry { object: script.object.clone(), routes, undefined: gateway.undefined(view, now.value) });
+        entries.push(Entry { object: script.object.clone(), routes, undefined: gateway.undefined(view, now.value), is_served });
     }
     entries
 }

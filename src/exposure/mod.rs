@@ -79,6 +79,8 @@ pub struct Entry {
     pub routes: Routes,
     /// The subsets that it names of the release's Services, where no DestinationRule that is known says what they are.
     pub undefined: Vec<Subset>,
+    /// Whether pods of the release are behind some Service that is known in the state.
+    pub is_served: bool,
 }
 
 /// A part of a Service, as a route names it.
@@ -99,6 +101,29 @@ pub enum Routes {
     Known(Vec<Route>),
     /// It cannot be told, and why.
     NotKnown(String),
+    /// The plan does not hold the object, and it was not given beside the plan.
+    NotHeld,
+}
+
+impl Entry {
+    /// Why the manifests do not show who gets the new version through this object; none where they do.
+    pub fn not_proved(&self) -> Option<String> {
+        let routes = match &self.routes {
+            Routes::NotKnown(reason) => return Some(reason.clone()),
+            Routes::NotHeld => return None,
+            Routes::Known(routes) => routes,
+        };
+        let mut reasons = routes.iter().filter(|route| route.is_ours != Verdict::No).filter_map(|route| match &route.share {
+            Share::NotKnown(reason) => Some(reason.clone()),
+            Share::Known(_) if route.is_matched == Verdict::Unknown => {
+                Some(format!("whether the step's matches mean `{}` is for the gateway to say", route.request))
+            }
+            Share::Known(_) | Share::Elsewhere => None,
+        });
+        let is_elsewhere = |route: &Route| route.is_ours == Verdict::No && route.share == Share::Elsewhere;
+        let reaches_none = self.is_served && routes.iter().all(is_elsewhere);
+        reasons.next().or_else(|| reaches_none.then(|| "none of its requests reaches the workload".to_owned()))
+    }
 }
 
 /// One request, and who answers it.

@@ -42,6 +42,7 @@ fn said(plan: &Plan, beside: &[&Manifest]) -> Vec<String> {
     assert_eq!(exposure.steps[0].len(), 1);
     match &exposure.steps[0][0].routes {
         Routes::NotKnown(reason) => vec![reason.clone()],
+        Routes::NotHeld => vec!["not held".to_owned()],
         Routes::Known(routes) => {
             let mark = |verdict| if verdict == Verdict::Yes { "*" } else { "" };
             routes.iter().map(|route| format!("{}{}: {}", mark(route.is_matched), route.request, share(&route.share))).collect()
@@ -120,6 +121,7 @@ fn the_old_version_gets_everything_before_and_the_new_one_afterwards() {
     let all = |entries: &[super::Entry]| match &entries[0].routes {
         Routes::Known(routes) => routes.iter().map(|route| share(&route.share)).collect(),
         Routes::NotKnown(reason) => vec![reason.clone()],
+        Routes::NotHeld => vec!["not held".to_owned()],
     };
     assert_eq!(all(&exposure.baseline), ["0.0"]);
     assert_eq!(all(&exposure.target), ["100.0"]);

@@ -58,6 +58,9 @@ fn destinations(view: &View<'_>, rule: &Value, pointer: &str) -> Taken {
         return Taken::NotKnown(format!("`{pointer}` delegates to another VirtualService"));
     }
     let Some(route) = rule["route"].as_array() else { return Taken::Not };
+    if aborts_all(rule) {
+        return Taken::Not;
+    }
     let mut parts = Vec::new();
     for (index, entry) in route.iter().enumerate() {
         let weight = match entry.get("weight") {
@@ -80,6 +83,12 @@ fn destinations(view: &View<'_>, rule: &Value, pointer: &str) -> Taken {
         });
     }
     Taken::To(parts)
+}
+
+/// Whether the proxy answers each request with an error. Where a part is aborted, the rest is divided as it is written.
+fn aborts_all(rule: &Value) -> bool {
+    let abort = &rule["fault"]["abort"];
+    abort["percentage"]["value"].as_f64().or_else(|| abort["percent"].as_f64()).is_some_and(|percent| percent >= 100.0)
 }
 
 fn takes(rule: &Value, request: &Request) -> Verdict {

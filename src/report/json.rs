@@ -10,7 +10,7 @@ use crate::model::{Finding, Gate, Replicas, hidden};
 
 use super::Transition;
 use super::coexist::JsonCoexistence;
-use super::summary::{self, ImageChange, Impact, Release, Row, Share};
+use super::summary::{self, Effective, ImageChange, Impact, Release, Row, Share};
 
 /// The format's version. A field that goes or changes its meaning makes a new one; new fields do not.
 pub const VERSION: &str = "rollout.dev/report/v1";
@@ -76,6 +76,7 @@ struct JsonRow {
 
 /// Who gets the new version.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "Traffic")]
 struct JsonTraffic {
     /// In words: `20%, and header version=canary`.
@@ -89,6 +90,12 @@ struct JsonTraffic {
     /// what is declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     effective: Option<JsonEffective>,
+    /// The share of all requests, where rules send a part of them to other Services than the workload's; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overall: Option<JsonEffective>,
+    /// Why the manifests do not show that the step does what it declares; absent where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_proved: Option<String>,
 }
 
 /// Shares in percent; rules and gateways may differ.
@@ -179,6 +186,10 @@ pub fn json_schema() -> Value {
     schema
 }
 
+fn in_percent(share: Effective) -> JsonEffective {
+    JsonEffective { least: f64::from(share.least) / 10.0, most: f64::from(share.most) / 10.0 }
+}
+
 fn row(row: &Row) -> JsonRow {
     let matches = match &row.share {
         Share::Split { matches, .. } => matches.clone(),
@@ -191,9 +202,9 @@ fn row(row: &Row) -> JsonRow {
             said: row.traffic_said(),
             weight: row.share.weight(),
             matches,
-            effective: row
-                .effective
-                .map(|effective| JsonEffective { least: f64::from(effective.least) / 10.0, most: f64::from(effective.most) / 10.0 }),
+            effective: row.effective.map(in_percent),
+            overall: row.overall.map(in_percent),
+            not_proved: row.not_proved.clone(),
         },
         pods: JsonPods { said: pods.said(), written: pods.written, new: pods.new, old: pods.old, total: pods.total },
         gate: row.gate.clone(),

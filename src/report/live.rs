@@ -142,7 +142,7 @@ fn steps(plan: Live<'_>, colors: Colors) -> String {
     let mut rows = vec![["", "step", "traffic", "pods", "gate"].map(str::to_owned)];
     for (number, step) in (1..).zip(&plan.spec.steps) {
         let mark = if current == Some(number) { ">" } else { "" };
-        let traffic = one_line(&Share::of(step.traffic.as_ref()).said());
+        let traffic = one_line(&Share::of(step.traffic.as_ref(), &plan.spec.scripts).said());
         rows.push([mark.to_owned(), one_line(&step.name), traffic, step.replicas.to_string(), gate_said(&step.gate)]);
     }
     table(&rows, colors)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::traffic::said;
 use super::{Colors, one_line, table};
-use crate::model::Plan;
+use crate::model::{Plan, ScriptUse};
 use crate::simulate::{End, Row, Simulation, Stopped, Traffic, Who};
 
 /// How many signs a bar has.
@@ -26,7 +26,7 @@ pub fn timeline(plan: &Plan, simulation: &Simulation, colors: Colors) -> String 
             Who::Cluster => format!("· {}", one_line(&row.what)),
             Who::World => format!("! {}", one_line(&row.what)),
         };
-        rows.push([time, place, what, bar(&row.traffic), one_line(row.waiting_for.as_deref().unwrap_or_default())]);
+        rows.push([time, place, what, bar(&row.traffic, &plan.spec.scripts), one_line(row.waiting_for.as_deref().unwrap_or_default())]);
         before = Some(row);
     }
     let mut text = format!("{}/{}, simulated\n\n", one_line(&plan.namespace), one_line(&plan.name));
@@ -85,7 +85,7 @@ fn row(row: &Row) -> Value {
 }
 
 /// `██░░░░░░░░  20%`, and who else.
-fn bar(traffic: &Traffic) -> String {
+fn bar(traffic: &Traffic, scripts: &[ScriptUse]) -> String {
     let mut text = match traffic.percent {
         None => format!("{}    ?", "·".repeat(usize::from(BAR))),
         Some(percent) => {
@@ -100,7 +100,7 @@ fn bar(traffic: &Traffic) -> String {
         }
     };
     if !traffic.matches.is_empty() {
-        let matches: Vec<String> = traffic.matches.iter().map(said).collect();
+        let matches: Vec<String> = traffic.matches.iter().map(|it| said(it, scripts)).collect();
         let _ = write!(text, " and {}", one_line(&matches.join(" or ")));
     }
     if traffic.lost {
@@ -121,14 +121,14 @@ mod tests {
 
     #[test]
     fn a_little_traffic_is_seen_and_not_all_is_not_full() {
-        let of = |percent| bar(&Traffic { percent, ..Traffic::default() });
+        let of = |percent| bar(&Traffic { percent, ..Traffic::default() }, &[]);
         assert_eq!(of(Some(0)), "░░░░░░░░░░   0%");
         assert_eq!(of(Some(1)), "█░░░░░░░░░   1%");
         assert_eq!(of(Some(99)), "█████████░  99%");
         assert_eq!(of(Some(100)), "██████████ 100%");
         assert_eq!(of(None), "··········    ?");
-        assert_eq!(bar(&Traffic { percent: Some(40), least: Some(20), ..Traffic::default() }), "████░░░░░░  40% (at least 20%)");
-        assert!(bar(&Traffic { percent: Some(20), lost: true, ..Traffic::default() }).ends_with("20% no pod answers"));
+        assert_eq!(bar(&Traffic { percent: Some(40), least: Some(20), ..Traffic::default() }, &[]), "████░░░░░░  40% (at least 20%)");
+        assert!(bar(&Traffic { percent: Some(20), lost: true, ..Traffic::default() }, &[]).ends_with("20% no pod answers"));
     }
 
     #[test]

@@ -120,6 +120,7 @@ fn shares(entries: &[Entry]) -> Result<Shares, String> {
         let routes = match &entry.routes {
             Routes::Known(routes) => routes,
             Routes::NotKnown(reason) => return Err(reason.clone()),
+            Routes::NotHeld => return Err(format!("the plan does not hold `{}`", entry.object)),
         };
         for route in routes.iter().filter(|route| route.is_ours == Verdict::Yes) {
             let split = match &route.share {
@@ -142,7 +143,7 @@ fn shares(entries: &[Entry]) -> Result<Shares, String> {
 fn known(entry: &Entry) -> Option<&Vec<Route>> {
     match &entry.routes {
         Routes::Known(routes) => Some(routes),
-        Routes::NotKnown(_) => None,
+        Routes::NotKnown(_) | Routes::NotHeld => None,
     }
 }
 

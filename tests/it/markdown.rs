@@ -100,6 +100,8 @@ fn release(name: &str, text: &str, diff: &str) -> Release {
         part,
         share: Share::Split { weight: Some(20), matches: vec![text.to_owned(), name.to_owned()] },
         effective: None,
+        overall: None,
+        not_proved: None,
         pods: Pods { written: Some(Replicas::Count(1)), new: Some(1), old: Some(4), total: Some(4) },
         gate,
         changes: vec![Changed { change: Change::Added, object: ObjectKey::new(text, name) }],

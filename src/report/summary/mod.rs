@@ -76,6 +76,10 @@ pub struct Row {
     pub share: Share,
     /// Who gets it as the manifests say; none where that cannot be told from the plan, or is what is declared.
     pub effective: Option<Effective>,
+    /// The share of all requests, where rules send a part of them to other Services than the workload's.
+    pub overall: Option<Effective>,
+    /// Why the manifests do not show that the step does what it declares; none where they do.
+    pub not_proved: Option<String>,
     /// How many pods of which version.
     pub pods: Pods,
     /// What ends the step; none for `finish` and `abort`.

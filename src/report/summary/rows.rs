@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diff::Change;
-use crate::exposure::Exposure;
+use crate::exposure::{Entry, Exposure};
 use crate::model::{ObjectKey, Plan, PlanStep, Style, VersionKey};
 
 use super::{Changed, Effective, ImageChange, Part, Pods, Row, Share};
@@ -15,12 +15,15 @@ pub(super) fn rows(plan: &Plan, exposure: &Exposure) -> Vec<Row> {
     let (spec, total) = (&plan.spec, plan.spec.replicas_in_git());
     let mut before = &spec.baseline;
     let mut rows = Vec::new();
-    for (index, (step, entries)) in spec.steps.iter().zip(&exposure.steps).enumerate() {
+    for (index, ((step, entries), by_pods)) in spec.steps.iter().zip(&exposure.steps).zip(&exposure.by_pods).enumerate() {
+        let share = Share::of(step.traffic.as_ref(), &spec.scripts);
         rows.push(Row {
             name: step.name.clone(),
             part: Part::Step(index + 1),
-            share: Share::of(step.traffic.as_ref()),
-            effective: Effective::of(entries, step.traffic.as_ref()),
+            effective: Effective::of(entries, by_pods, step.traffic.as_ref()),
+            overall: Effective::of_all_requests(entries),
+            not_proved: entries.iter().find_map(Entry::not_proved).filter(|_| share != Share::Unchanged),
+            share,
             pods: pods(step, spec.style, total),
             gate: Some(step.gate.clone()),
             changes: changes(before, &step.state),
@@ -32,6 +35,8 @@ pub(super) fn rows(plan: &Plan, exposure: &Exposure) -> Vec<Row> {
         part,
         share,
         effective: None,
+        overall: None,
+        not_proved: None,
         pods: Pods { written: None, new, old, total },
         gate: None,
         changes: changes(before, state),

@@ -1,7 +1,7 @@
 //! How a release is said, in the words of all formats.
 
 use crate::diff::Change;
-use crate::model::{Gate, Replicas, StepTraffic, Style};
+use crate::model::{Gate, Replicas, ScriptUse, StepTraffic, Style};
 use crate::report::{count, traffic};
 
 use super::{Changed, Impact, Part, Pods, Release, Row, Share};
@@ -59,13 +59,19 @@ impl Row {
         if words.is_empty() { "nothing".into() } else { words.join(", ") }
     }
 
-    /// `20%`, `unchanged, 16.7% by pods`, `20%, in effect 36%`.
+    /// `20%`, `unchanged, 16.7% by pods`, `20%, in effect 36%`, `20%, 18% of all requests`, `20%, not proved`.
     pub fn traffic_said(&self) -> String {
         self.share.said() + &self.effective_said()
     }
 
     /// What the manifests say beyond what is declared: `, 16.7% by pods`; empty for most.
     pub fn effective_said(&self) -> String {
+        let overall = self.overall.map(|overall| format!(", {overall} of all requests")).unwrap_or_default();
+        let proof = if self.not_proved.is_some() { ", not proved" } else { "" };
+        self.in_effect() + &overall + proof
+    }
+
+    fn in_effect(&self) -> String {
         match (&self.share, self.effective) {
             (_, None) => String::new(),
             (Share::Unchanged, Some(effective)) => format!(", {effective} by pods"),
@@ -87,11 +93,11 @@ impl Changed {
 }
 
 impl Share {
-    /// The share of a step.
-    pub(in crate::report) fn of(traffic: Option<&StepTraffic>) -> Self {
+    /// The share of a step, whose traffic these scripts split.
+    pub(in crate::report) fn of(traffic: Option<&StepTraffic>, scripts: &[ScriptUse]) -> Self {
         match traffic {
             Some(traffic) if traffic.weight.is_some() || !traffic.matches.is_empty() => {
-                Self::Split { weight: traffic.weight, matches: traffic.matches.iter().map(traffic::said).collect() }
+                Self::Split { weight: traffic.weight, matches: traffic.matches.iter().map(|it| traffic::said(it, scripts)).collect() }
             }
             Some(_) | None => Self::Unchanged,
         }
