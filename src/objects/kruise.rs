@@ -1,7 +1,7 @@
 //! The definitions of OpenKruise's kinds, for clusters without OpenKruise.
 //!
 //! One schema holds the fields of both versions of `Rollout`, so that an object stored in one can be read in the other
-//! without a conversion. Nothing is defaulted: who reads an object knows the defaults.
+//! without a conversion. Nothing but the status before there is one is defaulted: who reads an object knows the defaults.
 
 use serde_json::{Value, json};
 
@@ -147,6 +147,8 @@ fn rollout_status() -> Value {
     for (name, schema) in fields {
         status["properties"][name] = schema;
     }
+    // Argo CD's own health check of a Rollout fails on one without a status, and with it every sync of its Application.
+    status["default"] = json!({"observedGeneration": -1});
     status
 }
 
@@ -241,4 +243,17 @@ fn number_or_percent(description: &str) -> Value {
 
 fn anything() -> Value {
     json!({"x-kubernetes-preserve-unknown-fields": true})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rollout;
+
+    #[test]
+    fn a_rollout_has_a_status_from_the_beginning_in_every_version() {
+        for version in rollout()["spec"]["versions"].as_array().unwrap() {
+            let status = &version["schema"]["openAPIV3Schema"]["properties"]["status"];
+            assert_eq!(status["default"]["observedGeneration"], -1, "{}", version["name"]);
+        }
+    }
 }

@@ -49,3 +49,23 @@ fn what_is_waited_for_is_said() {
     });
     assert_eq!(health(status).1, "Gated, step 2 of 3: approval of step 2");
 }
+
+#[test]
+fn a_rollout_without_a_status_is_healthy_and_one_at_a_gate_waits() {
+    let text = include_str!("../../examples/health/argocd-rollout-health.lua");
+    let script = Script::compile("argocd-rollout-health.lua", text).expect("it compiles");
+    let paused = json!({"currentStepState": "StepPaused"});
+    for (status, wanted) in [
+        (Value::Null, "Healthy"),
+        (json!({"observedGeneration": -1}), "Healthy"),
+        (json!({"observedGeneration": 1, "phase": "Healthy"}), "Progressing"),
+        (json!({"observedGeneration": 2, "phase": "Healthy"}), "Healthy"),
+        (json!({"observedGeneration": 2, "phase": "Progressing"}), "Progressing"),
+        (json!({"observedGeneration": 2, "phase": "Progressing", "message": "step 1", "canaryStatus": paused}), "Suspended"),
+    ] {
+        let rollout = json!({"metadata": {"generation": 2}, "status": status});
+        let answer = script.call(&[("obj", &rollout)]).expect("an answer").value;
+        assert_eq!(answer["status"], wanted, "{rollout}");
+        assert!(answer["message"].as_str().is_some_and(|message| !message.is_empty()), "{rollout}");
+    }
+}

@@ -126,8 +126,8 @@ impl Store {
         if collection.ends_with("/rolloutplans") || collection.ends_with("/rollouts") {
             object.as_object_mut().unwrap().remove("status");
         }
-        if collection.ends_with("/rolloutplans") {
-            // The definition's default.
+        if collection.ends_with("/rolloutplans") || collection.ends_with("/rollouts") {
+            // The definitions' default.
             object["status"] = json!({"observedGeneration": -1});
         }
         object["metadata"]["uid"] = json!(format!("uid-{}", self.version + 1));
