@@ -107,6 +107,8 @@ pub(super) struct Attendance {
     looked: Option<Instant>,
     /// Whether its release goes back, also while its content is not here.
     pub(super) goes_back: bool,
+    /// Whether anything was kept of a release when it was looked at last: also while nothing of the plan is in memory.
+    pub(super) has_kept: bool,
     /// Whether it is held before its first write, also while its content is not here.
     pub(super) is_held: bool,
 }
@@ -160,6 +162,7 @@ impl Attendance {
             is_stale: true,
             looked: None,
             goes_back: false,
+            has_kept: false,
             is_held: false,
         }
     }
@@ -207,6 +210,8 @@ impl Attendance {
         self.told().await;
         self.is_stale |= next.is_err();
         self.goes_back = self.is_going_back();
+        // A pass that failed may have read nothing.
+        self.has_kept = self.status.captured.is_some() || (self.has_kept && next.is_err());
         self.is_held = self.status.captured.is_none() && self.status.cursor.as_ref().is_some_and(|cursor| cursor.hold.is_some());
         next
     }

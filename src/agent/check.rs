@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::api::{Api, Mode};
 use super::claims::{Claims, PlanKey};
 use super::granted::Granted;
-use super::objects::{Objects, Unresolved};
+use super::objects::{Objects, Target, Unresolved};
 use super::other_controller::Signs;
 use super::revisions;
 use super::rolled_out;
@@ -17,6 +17,8 @@ use crate::model::{Bindings, Hold, HoldCause, LateValue, Plan, PlanStatus, Purpo
 use crate::patch::{Difference, differences, exact, values_at};
 use crate::plan::rights::{Right, plural, rights};
 
+/// Where a workload has the template of its pods.
+const TEMPLATE: &str = "/spec/template";
 /// How many differences and missing rights are told.
 const TOLD: usize = 5;
 
@@ -79,6 +81,11 @@ impl Check<'_> {
     async fn look_at_objects(&self, purpose: Purpose) -> Result<Result<Bindings, Hold>, Trouble> {
         let is_compared = matches!(purpose, Purpose::Release | Purpose::Create);
         if is_compared && let Some(hold) = self.start(purpose).await? {
+            return Ok(Err(hold));
+        }
+        if purpose == Purpose::Settle
+            && let Some(hold) = self.template().await?
+        {
             return Ok(Err(hold));
         }
         self.bindings(purpose).await
@@ -148,6 +155,27 @@ impl Check<'_> {
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         let help = "make the cluster what git said before this release, or render the plan again from what runs";
         Ok(Some(hold(HoldCause::Differs, format!("what runs is not what the plan begins with: {}{more}; {help}", wrong.join("; ")))))
+    }
+
+    /// At rest the target is written at once, without steps: so the pods have to be of its template already, or as the last release
+    /// has left them.
+    async fn template(&self) -> Result<Option<Hold>, Trouble> {
+        let Some(version) = self.workload() else { return Ok(None) };
+        let (Some(target), Some(wanted)) = (self.objects.get(version.object()), self.plan.spec.objects.get(version)) else {
+            return Ok(None);
+        };
+        let is_of_template = |path: &&String| *path == TEMPLATE || path.strip_prefix(TEMPLATE).is_some_and(|rest| rest.starts_with('/'));
+        let paths: Vec<String> = target.paths.iter().filter(is_of_template).cloned().collect();
+        let Some(live) = target.live(self.api).await? else { return Ok(None) };
+        let found = compare(self.api, &Target { paths, ..target.clone() }, &live, wanted).await?;
+        if found.is_empty() || settled::is_so(self.status, target, &live) {
+            return Ok(None);
+        }
+        let mut words: Vec<String> = found.iter().take(TOLD).map(|difference| format!("{}: {difference}", target.key)).collect();
+        words.extend((found.len() > TOLD).then(|| format!("and {} more", found.len() - TOLD)));
+        let help = "the plan would roll it out at once, without steps; bring the change into git, or take it back";
+        let message = format!("the pods are not of the template that the plan ended with: {}; {help}", words.join("; "));
+        Ok(Some(hold(HoldCause::Differs, message)))
     }
 
     async fn rights(&self) -> Result<Option<Hold>, Trouble> {
@@ -230,7 +258,7 @@ pub(super) fn workload(plan: &Plan) -> Option<&VersionKey> {
 }
 
 /// The differences between a live object and a version at the target's paths, as the API server would write the version.
-pub(super) async fn compare(api: &Api, target: &super::objects::Target, live: &Value, version: &Value) -> Result<Vec<Difference>, Trouble> {
+pub(super) async fn compare(api: &Api, target: &Target, live: &Value, version: &Value) -> Result<Vec<Difference>, Trouble> {
     let values = values_at(version, &target.paths);
     if values_at(live, &target.paths) == values {
         return Ok(Vec::new());

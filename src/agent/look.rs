@@ -14,11 +14,12 @@ use super::offer;
 use super::plan_object::PlanText;
 use super::record;
 use super::room::Place;
+use super::shared::Shared;
 use super::trouble::Trouble;
 use super::unknown::Unknown;
 use super::write::is_terminating;
 use crate::machine;
-use crate::model::Plan;
+use crate::model::{Plan, PlanStatus};
 
 impl Attendance {
     /// Reads the plan and enters what it claims. Returns whether it exists.
@@ -36,6 +37,11 @@ impl Attendance {
                 self.shared.interests.clear(&self.key);
                 self.shared.interests.release(&self.key.namespace);
                 self.count(None);
+                self.status = PlanStatus::default();
+                if std::mem::take(&mut self.has_kept) {
+                    // Nobody waited for its finalizer. What is kept of the release is enough to restore.
+                    self.shared.vanished.note(&self.key.namespace);
+                }
                 return Ok(false);
             };
             let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();
@@ -134,7 +140,12 @@ impl Attendance {
         {
             return Ok(Arc::clone(objects));
         }
-        let objects = Arc::new(Objects::of(plan, &self.shared.api, &self.shared.served).await?);
+        let Shared { api, served, .. } = &*self.shared;
+        if self.is_going_back() {
+            // Not kept: a kind that is installed again has its objects back.
+            return Objects::that_are_served(plan, api, served).await.map(Arc::new);
+        }
+        let objects = Arc::new(Objects::of(plan, api, served).await?);
         self.objects = Some((Arc::clone(plan), Arc::clone(&objects)));
         Ok(objects)
     }

@@ -53,6 +53,7 @@ mod tidings;
 mod trouble;
 mod turns;
 mod unknown;
+mod vanished;
 mod watch;
 mod write;
 

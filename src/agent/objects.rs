@@ -58,6 +58,23 @@ pub(super) enum Unresolved {
 impl Objects {
     /// The objects of the plan, once the API server has told where they are.
     pub(super) async fn of(plan: &Plan, api: &Api, served: &Served) -> Result<Self, Unresolved> {
+        let (objects, missing) = Self::look_up(plan, api, served).await?;
+        if missing.is_empty() { Ok(objects) } else { Err(Unresolved::NotServed(missing.into_iter().collect())) }
+    }
+
+    /// The same for the way back: a kind that the cluster does not serve any more has no objects, and keeps none of the others from
+    /// being restored.
+    pub(super) async fn that_are_served(plan: &Plan, api: &Api, served: &Served) -> Result<Self, Unresolved> {
+        let (objects, missing) = Self::look_up(plan, api, served).await?;
+        if !missing.is_empty() {
+            let kinds = missing.into_iter().collect::<Vec<_>>().join(", ");
+            tracing::warn!(namespace = plan.namespace, plan = plan.name, kinds, "not served any more: passed over on the way back");
+        }
+        Ok(objects)
+    }
+
+    /// Looks up what is served, and returns it with the kinds that are not.
+    async fn look_up(plan: &Plan, api: &Api, served: &Served) -> Result<(Self, BTreeSet<String>), Unresolved> {
         let mut targets = BTreeMap::new();
         let (mut missing, mut refused) = (BTreeSet::new(), BTreeSet::new());
         for entry in &plan.spec.paths {
@@ -93,10 +110,7 @@ impl Objects {
         if !refused.is_empty() {
             return Err(Unresolved::NotAllowed(refused.into_iter().collect()));
         }
-        if !missing.is_empty() {
-            return Err(Unresolved::NotServed(missing.into_iter().collect()));
-        }
-        Ok(Self(targets))
+        Ok((Self(targets), missing))
     }
 
     /// The object of a key.

@@ -111,7 +111,13 @@ impl Attendance {
         if self.status == self.recorded {
             return Ok(());
         }
-        self.write_status().await?;
+        match self.write_status().await {
+            // Deleted, and nothing held it back any more: the release is over.
+            Err(Trouble::NotFound(_)) if self.status.is_at_rest() => {}
+            // Without a status nobody knows where the release stands, so nothing more is written.
+            Err(Trouble::NotFound(_)) => return Err(Trouble::Conflict("the plan is gone in mid-release".to_owned())),
+            written => written?,
+        }
         let before = std::mem::replace(&mut self.recorded, self.status.clone());
         self.count(Some(self.phase()));
         if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
@@ -163,12 +169,7 @@ impl Attendance {
         let version = self.object.pointer("/metadata/resourceVersion").cloned().unwrap_or_default();
         let mut patch = vec![json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version})];
         patch.extend(operations);
-        let written = match self.shared.api.patch_for_metadata(&format!("{}/status", self.address), &patch).await {
-            Ok(written) => written,
-            // Deleted, and nothing held it back any more.
-            Err(Trouble::NotFound(_)) => return Ok(()),
-            Err(trouble) => return Err(trouble),
-        };
+        let written = self.shared.api.patch_for_metadata(&format!("{}/status", self.address), &patch).await?;
         self.object["metadata"]["resourceVersion"] = json!(written.metadata.resource_version);
         if let Some(finalizers) = written.metadata.finalizers {
             self.object["metadata"]["finalizers"] = json!(finalizers);

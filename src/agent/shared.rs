@@ -13,6 +13,7 @@ use super::other_controller::Signs;
 use super::reads::Reads;
 use super::room::Room;
 use super::served::{Resource, Served};
+use super::vanished::Vanished;
 
 /// What all plans of one agent share.
 #[derive(Clone)]
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     pub(super) echoes: Arc<Echoes>,
     /// How much of all plans is in memory.
     pub(super) room: Arc<Room>,
+    /// Where plans have gone in mid-release.
+    pub(super) vanished: Arc<Vanished>,
 }
 
 impl Shared {
@@ -53,6 +56,7 @@ impl Shared {
             room: Arc::default(),
             granted: Arc::default(),
             signs: Arc::default(),
+            vanished: Arc::default(),
         }
     }
 

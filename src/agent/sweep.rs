@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{FutureExt as _, future};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _, future};
 use kube::core::ObjectMeta;
 use tokio::sync::Semaphore;
 
@@ -33,22 +34,37 @@ const AT_ONCE: usize = 4;
 /// A release without a plan: the label of what was kept of it, and the names, the newest first.
 type Orphan = (String, Vec<String>);
 
-/// Restores what releases without a plan have left, in each namespace by itself. What fails is tried again, and keeps no
-/// other waiting.
+/// Restores what releases without a plan have left, in each namespace by itself: at start in all, later where a plan has gone in
+/// mid-release. What fails is tried again, and keeps no other waiting.
 pub(super) async fn sweep(shared: Arc<Shared>, namespaces: Vec<String>) {
+    let turns = Semaphore::new(AT_ONCE);
+    tokio::join!(all(&shared, &namespaces, &turns), vanished(&shared, &turns));
+}
+
+/// Looks at namespaces in which a plan has gone, for as long as this agent leads.
+async fn vanished(shared: &Shared, turns: &Semaphore) {
+    let mut swept = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            namespace = shared.vanished.next() => swept.push(async move { in_namespace(shared, &namespace, turns).await }.boxed()),
+            Some(()) = swept.next(), if !swept.is_empty() => {}
+        }
+    }
+}
+
+async fn all(shared: &Shared, namespaces: &[String], turns: &Semaphore) {
     let mut failed = 0;
     let places = loop {
-        match places(&shared, &namespaces).await {
+        match places(shared, namespaces).await {
             Ok(places) => break places,
             Err(trouble) => again("the namespaces", &trouble, &mut failed).await,
         }
     };
-    let turns = Semaphore::new(AT_ONCE);
-    let mut all = Vec::new();
+    let mut swept = Vec::new();
     for place in &places {
-        all.push(in_namespace(&shared, place, &turns).boxed());
+        swept.push(in_namespace(shared, place, turns).boxed());
     }
-    future::join_all(all).await;
+    future::join_all(swept).await;
 }
 
 /// The namespaces that may hold anything of ours.
@@ -159,7 +175,7 @@ fn namespace_of(metadata: ObjectMeta) -> Option<String> {
 /// is so already costs nothing.
 async fn restore(shared: &Shared, key: &PlanKey, captured: &Captured) -> Result<(), Trouble> {
     let plan = &*captured.plan;
-    let objects = match Objects::of(plan, &shared.api, &shared.served).await {
+    let objects = match Objects::that_are_served(plan, &shared.api, &shared.served).await {
         Ok(objects) => objects,
         Err(Unresolved::Trouble(trouble)) => return Err(trouble),
         Err(problem) => {

@@ -113,7 +113,12 @@ impl Writes<'_> {
     /// Makes the object the version, if it is not.
     pub(super) async fn write(&self, version: &VersionKey) -> Result<Wrote, Obstacle> {
         let key = version.object();
-        let target = self.objects.get(key).ok_or_else(|| Obstacle::Missing(key.clone()))?;
+        let target = match (self.objects.get(key), self.missing) {
+            (Some(target), _) => target,
+            // Its kind is not served any more.
+            (None, Missing::StaysAway) => return Ok(Wrote::Gone),
+            (None, Missing::IsWaitedFor | Missing::IsMade) => return Err(Obstacle::Missing(key.clone())),
+        };
         let mut tried = 0;
         loop {
             tried += 1;
@@ -128,7 +133,11 @@ impl Writes<'_> {
     /// Removes the object, if it is there. Returns whether it was.
     pub(super) async fn remove(&self, key: &ObjectKey) -> Result<bool, Obstacle> {
         let trouble = |trouble| Obstacle::Trouble { verb: "delete", object: key.clone(), trouble };
-        let target = self.objects.get(key).ok_or_else(|| Obstacle::Missing(key.clone()))?;
+        let target = match (self.objects.get(key), self.missing) {
+            (Some(target), _) => target,
+            (None, Missing::StaysAway) => return Ok(false),
+            (None, Missing::IsWaitedFor | Missing::IsMade) => return Err(Obstacle::Missing(key.clone())),
+        };
         let Some(live) = target.live(self.api).await.map_err(trouble)? else { return Ok(false) };
         if is_terminating(&live) {
             return Ok(false);

@@ -103,3 +103,32 @@ fn a_release_of_a_deployment_with_a_long_name_ends() {
         });
     }
 }
+
+#[test]
+fn a_plan_rendered_again_at_rest_does_not_roll_back_what_somebody_has_put_in_its_place() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        for step in [1, 2] {
+            world.until_gate(step).await;
+            world.approve("shop");
+        }
+        world.until_phase("Succeeded").await;
+        let image = "registry.example.com/shop:hotfix";
+        world.edit("Deployment", "shop", "kubectl-edit", |live| {
+            live["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+        });
+        world.apply(&renamed(&plan, &[("shop.example.com", "shop.example.org")]));
+        let words = format!("/spec/template/spec/containers/0/image is \"{image}\"");
+        world.until(&words, |world| says(world, &words)).await;
+        assert_eq!(world.status()["phase"], "Holding");
+        assert_eq!(world.live("Deployment", "shop")["spec"]["template"]["spec"]["containers"][0]["image"], image);
+        // A restart is no other version.
+        world.edit("Deployment", "shop", "kubectl-rollout", |live| {
+            live["spec"]["template"] = plan.spec.objects[&plan.spec.target[0]]["spec"]["template"].clone();
+            live["spec"]["template"]["metadata"]["annotations"] = json!({"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"});
+        });
+        world.until_phase("Succeeded").await;
+    });
+}

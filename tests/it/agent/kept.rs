@@ -63,6 +63,67 @@ fn a_plan_that_lost_its_finalizer_is_swept_at_start() {
 }
 
 #[test]
+fn a_plan_that_loses_its_finalizer_while_the_agent_runs_is_restored_at_once() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
+        world.delete("RolloutPlan", "shop");
+        world.until("nothing is left", |world| world.faults(&plan, &plan.spec.baseline).is_empty()).await;
+    });
+}
+
+#[test]
+fn a_plan_that_goes_while_a_stage_is_played_is_not_played_on() {
+    scenario(async |world| {
+        let plan = shop();
+        world.server.with(|store| store.unready.insert("shop-canary"));
+        world.apply(&plan);
+        world.agent();
+        let waits = |world: &World| world.status()["cursor"]["written"] == true && world.status()["cursor"]["stage"] == 1;
+        world.until("the canary's pods are waited for", waits).await;
+        world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
+        world.delete("RolloutPlan", "shop");
+        world.server.with(|store| {
+            store.unready.clear();
+            super::controllers::follow(store);
+        });
+        world.until("nothing is left", |world| world.faults(&plan, &plan.spec.baseline).is_empty()).await;
+        assert_eq!(world.writes("/virtualservices"), 0, "the route was never to move");
+    });
+}
+
+#[test]
+fn a_kind_that_is_not_served_any_more_keeps_nothing_else_from_being_restored() {
+    for is_deleted in [false, true] {
+        scenario(async |world| {
+            let plan = shop();
+            world.apply(&plan);
+            world.agent();
+            world.until_gate(1).await;
+            world.kill().await;
+            world.server.with(|store| store.unserved.insert("VirtualService"));
+            if is_deleted {
+                world.edit("RolloutPlan", "shop", "somebody", |plan| plan["metadata"]["finalizers"] = json!([]));
+                world.delete("RolloutPlan", "shop");
+                world.agent();
+            } else {
+                world.agent();
+                world.request("abort", 0, "give-up");
+                world.until_phase("Aborted").await;
+            }
+            let left = |world: &World| {
+                let faults = world.faults(&plan, &plan.spec.baseline);
+                faults.into_iter().filter(|fault| !fault.starts_with("VirtualService/")).collect::<Vec<_>>()
+            };
+            world.until("all that is served is restored", |world| left(world).is_empty()).await;
+        });
+    }
+}
+
+#[test]
 fn the_only_plan_of_a_namespace_is_swept_where_nothing_may_be_listed_everywhere() {
     scenario(async |world| {
         let plan = shop();
