@@ -117,10 +117,9 @@ impl Attendance {
     /// Whether the namespace takes no new objects because it is being deleted.
     pub(super) async fn namespace_is_going(&self) -> Result<bool, Trouble> {
         match events::rehearse(&self.shared.api, &self.object).await {
-            Err(Trouble::Forbidden(message) | Trouble::NotFound(message)) => {
-                Ok(message.contains("being terminated") || message.contains("namespaces"))
-            }
-            Ok(()) | Err(Trouble::Refused(_) | Trouble::Conflict(_)) => Ok(false),
+            Err(Trouble::NamespaceGone(_)) => Ok(true),
+            // A right that is missing, or a policy, says nothing about the namespace.
+            Ok(()) | Err(Trouble::Forbidden(_) | Trouble::NotFound(_) | Trouble::Refused(_) | Trouble::Conflict(_)) => Ok(false),
             Err(trouble) => Err(trouble),
         }
     }

@@ -20,6 +20,9 @@ pub(super) enum Trouble {
     /// We may not do this.
     #[error("{0}")]
     Forbidden(String),
+    /// The namespace is being deleted, or does not exist: nothing new is taken.
+    #[error("{0}")]
+    NamespaceGone(String),
     /// The API server, or something that it asks, refuses the content.
     #[error("{0}")]
     Refused(String),
@@ -71,6 +74,7 @@ impl Trouble {
             | Self::Exists(_)
             | Self::Expired(_)
             | Self::Forbidden(_)
+            | Self::NamespaceGone(_)
             | Self::Refused(_)
             | Self::NotLeader => false,
         }
@@ -79,7 +83,7 @@ impl Trouble {
     /// Whether somebody has to do something first.
     pub(super) fn is_permanent(&self) -> bool {
         match self {
-            Self::Forbidden(_) | Self::Refused(_) => true,
+            Self::Forbidden(_) | Self::NamespaceGone(_) | Self::Refused(_) => true,
             Self::NotFound(_)
             | Self::Conflict(_)
             | Self::Exists(_)

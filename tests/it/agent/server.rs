@@ -81,9 +81,9 @@ impl Server {
         let answer = self.with(|store| answer(store, parts.method.as_str(), &path, &query, &body, is_partial));
         let (status, value) = match answer {
             Ok(value) => (StatusCode::OK, value),
-            Err(Refusal { status, reason, message }) => (
+            Err(Refusal { status, reason, message, details }) => (
                 StatusCode::from_u16(status).unwrap(),
-                json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason, "message": message}),
+                json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason, "message": message, "details": details}),
             ),
         };
         let mut response = Response::new(Full::new(Bytes::from(value.to_string())).boxed());

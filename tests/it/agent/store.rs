@@ -27,10 +27,11 @@ pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) reason: &'static str,
     pub(super) message: String,
+    pub(super) details: Value,
 }
 
 pub(super) fn refusal(status: u16, reason: &'static str, message: impl Into<String>) -> Refusal {
-    Refusal { status, reason, message: message.into() }
+    Refusal { status, reason, message: message.into(), details: json!({}) }
 }
 
 /// Collection and name.
@@ -85,6 +86,10 @@ pub(super) struct Store {
     pub(super) lagging: BTreeSet<&'static str>,
     /// Names of Deployments whose revision has another hash than its template, as after a collision.
     pub(super) collided: BTreeSet<&'static str>,
+    /// What a policy says to every event.
+    pub(super) refused_events: Option<&'static str>,
+    /// Part of the address of objects to whose templates a webhook adds another value with each write.
+    pub(super) mutated: Option<&'static str>,
     /// Whether the namespace is being deleted.
     pub(super) is_terminating: bool,
 }
@@ -114,6 +119,10 @@ impl Store {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if self.is_terminating {
             let message = format!("unable to create new content in namespace prod because it is being terminated: {name}");
+            let causes = json!([{"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}]);
+            return Err(Refusal { details: json!({"causes": causes}), ..refusal(403, "Forbidden", message) });
+        }
+        if let Some(message) = self.refused_events.filter(|_| collection.ends_with("/events")) {
             return Err(refusal(403, "Forbidden", message));
         }
         let key = (collection.to_owned(), name);
@@ -151,6 +160,9 @@ impl Store {
         let before = self.objects.get(key).cloned().ok_or_else(|| refusal(404, "NotFound", format!("{} not found", key.1)))?;
         let mut object = before.clone();
         change(&mut object)?;
+        if subresource.is_none() && self.mutated.is_some_and(|address| format!("{}/{}", key.0, key.1).contains(address)) {
+            object["spec"]["template"]["metadata"]["annotations"] = json!({"webhook": self.requests.len().to_string()});
+        }
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         if version(&object) != version(&before) && version(&object) != Value::Null {
             return Err(refusal(409, "Conflict", format!("{} has been modified", key.1)));
