@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
+use hyper::header;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::GroupVersionKind;
@@ -16,6 +17,11 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::model::{PlanSpec, PlanStatus, REQUEST_ANNOTATION, Request};
+
+/// The name under which we write.
+const MANAGER: &str = "rollout";
+/// How we call ourselves in the API server's logs.
+const USER_AGENT: &str = concat!("rollout/", env!("CARGO_PKG_VERSION"));
 
 /// How long one call may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -99,6 +105,7 @@ impl Cluster {
                 None => Config::infer().await.map_err(|error| no_cluster(error.into()))?,
             };
             config.read_timeout = Some(TIMEOUT);
+            config.headers.push((header::USER_AGENT, header::HeaderValue::from_static(USER_AGENT)));
             if config.accept_invalid_certs || config.cluster_url.scheme_str() != Some("https") {
                 // Nobody's certificate is looked at: the system's, which an image need not have, are not asked for.
                 config.root_cert.get_or_insert_default();
@@ -146,7 +153,8 @@ impl Cluster {
         let metadata = json!({"resourceVersion": plan.version, "annotations": {REQUEST_ANNOTATION: text}});
         let api = self.plans_of(Some(&plan.namespace));
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        match self.runtime.block_on(api.patch_metadata(&plan.name, &PatchParams::default(), &patch)) {
+        let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        match self.runtime.block_on(api.patch_metadata(&plan.name, &parameters, &patch)) {
             Ok(_) => Ok(true),
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
             Err(error) => Err(OperateError::Refused(error.into())),

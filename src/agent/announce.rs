@@ -1,6 +1,8 @@
 //! Events about a plan and its Rollout: the work does not wait for them.
 
+use super::api::Api;
 use super::attend::Attendance;
+use super::claims::PlanKey;
 use super::events::{self, Kind};
 use super::tidings::Tiding;
 
@@ -11,9 +13,11 @@ impl Attendance {
             return;
         }
         self.told().await;
-        let (api, about) = (self.shared.api.clone(), [Some(self.object.clone()), self.rollout.clone()]);
+        let (api, plan) = (self.shared.api.clone(), self.key.clone());
+        let about = [Some(self.object.clone()), self.rollout.clone()];
         self.telling = Some(tokio::spawn(async move {
             for tiding in tidings {
+                log(&api, &plan, &tiding.reason, &tiding.message);
                 for object in about.iter().flatten() {
                     events::tell(&api, object, tiding.kind, &tiding.reason, &tiding.message).await;
                 }
@@ -31,9 +35,17 @@ impl Attendance {
 
     /// Tells one event, at once.
     pub(super) async fn tell(&self, kind: Kind, reason: &str, message: &str) {
+        log(&self.shared.api, &self.key, reason, message);
         events::tell(&self.shared.api, &self.object, kind, reason, message).await;
         if let Some(rollout) = &self.rollout {
             events::tell(&self.shared.api, rollout, kind, reason, message).await;
         }
+    }
+}
+
+/// One line for the events about a plan and its Rollout, which say the same.
+fn log(api: &Api, plan: &PlanKey, reason: &str, message: &str) {
+    if api.may_write() {
+        tracing::info!(%plan, reason, message, "event");
     }
 }

@@ -13,6 +13,7 @@ use kube::core::ObjectMeta;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::answer;
 use super::fence::Fence;
@@ -319,19 +320,20 @@ impl Api {
         }
         let request = request.body(Body::from(body)).map_err(|error| Trouble::Refused(error.to_string()))?;
         self.limits.pass(self.lane.get()).await;
-        if call.writes && !self.fence.is_open() {
-            return Err(Trouble::NotLeader);
-        }
+        let passage = if call.writes { Some(self.fence.pass().ok_or(Trouble::NotLeader)?) } else { None };
+        let end = passage.as_ref().and_then(|passage| passage.end);
+        let patience = end.map_or(TIMEOUT, |end| TIMEOUT.min(end.saturating_duration_since(Instant::now())));
         self.metrics.requested(call.method.as_str());
-        match tokio::time::timeout(TIMEOUT, self.exchange(request)).await {
+        match tokio::time::timeout(patience, self.exchange(request)).await {
             Ok(result) => result,
-            Err(_) => Err(Trouble::Unreachable(format!("the API server gave no answer within {} seconds", TIMEOUT.as_secs()))),
+            Err(_) => Err(Trouble::Unreachable(format!("the API server gave no answer within {} seconds", patience.as_secs()))),
         }
     }
 
     async fn exchange(&self, request: Request<Body>) -> Result<Bytes, Trouble> {
         let unreachable = |error: &dyn std::error::Error| Trouble::Unreachable(chain(error));
         let response = self.client.send(request).await.map_err(|error| unreachable(&error))?;
+        self.metrics.answered(Instant::now());
         let (parts, body) = response.into_parts();
         let bytes = Limited::new(body, LONGEST).collect().await.map_err(|error| unreachable(error.as_ref()))?.to_bytes();
         if parts.status.is_success() {

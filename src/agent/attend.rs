@@ -87,14 +87,16 @@ pub(super) struct Attendance {
     /// What was told about the plan's content, and about the request in its annotation.
     pub(super) told_problem: Option<String>,
     pub(super) told_request: Option<String>,
-    /// In which phase the plan is counted.
-    pub(super) counted: Option<String>,
     /// Why the status cannot be read.
     pub(super) unreadable: Option<String>,
     /// Why what is kept of the release cannot be used.
     pub(super) unusable: Option<String>,
     /// Whether everything that is claimed is known, so that something new may be claimed.
     pub(super) may_check: bool,
+    /// Whether this agent has written the status since it began to attend to the plan.
+    pub(super) has_written: bool,
+    /// The other agent that was told of.
+    pub(super) told_other: Option<String>,
     /// Whether what this plan claims is entered.
     pub(super) has_looked: bool,
     /// The room that its content takes. Absent while there is none.
@@ -152,10 +154,11 @@ impl Attendance {
             troubled: 0,
             told_problem: None,
             told_request: None,
-            counted: None,
             unreadable: None,
             unusable: None,
             may_check: false,
+            has_written: false,
+            told_other: None,
             has_looked: false,
             place: None,
             length: 0,
@@ -230,6 +233,7 @@ impl Attendance {
             self.shared.interests.clear(&self.key);
             return Ok(Some(Next::Rest));
         }
+        self.tell_of_another().await;
         if let Some(problem) = self.unreadable.clone() {
             return self.leave(&problem).await.map(Some);
         }
@@ -284,6 +288,9 @@ impl Attendance {
         let read = self.read_rollout(plan).await;
         let sees_rollout = read.is_ok();
         let unseen = read.map(|rollout| self.rollout = rollout).err();
+        if !self.is_by_our_clock() {
+            self.apply(&Event::TakenOver);
+        }
         let missed = self.happenings(plan, sees_rollout).await.err().or(unseen);
         if missed.is_none() && matches!(machine::duty(plan, &self.status), Duty::Nothing) {
             // Nothing else will say that it is over.
@@ -306,6 +313,7 @@ impl Attendance {
     /// Shows in the Rollout where the release stands. Nothing of it depends on that.
     async fn show(&mut self, next: Option<Next>) -> Result<Next, Trouble> {
         self.troubled = 0;
+        self.forget_request().await?;
         if let Some(next) = next {
             return Ok(next);
         }

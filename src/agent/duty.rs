@@ -18,7 +18,7 @@ use super::shared::Shared;
 use super::trouble::Trouble;
 use super::write::{Missing, Obstacle, Originals, Writes, Wrote};
 use crate::machine::{self, Duty, Event};
-use crate::model::{Bindings, HoldCause, ObjectKey, Part, Plan, Purpose, Stage};
+use crate::model::{Binding, Bindings, HoldCause, LateValue, ObjectKey, Part, Plan, Purpose, Stage, VersionKey};
 use crate::patch::Difference;
 
 impl Attendance {
@@ -176,6 +176,8 @@ impl Attendance {
         let kept = self.originals(originals);
         let bindings = self.status.bindings.clone();
         let mut repaired: Vec<(ObjectKey, Option<String>, String)> = Vec::new();
+        // What was ours, and is to be written again.
+        let mut rewritten: Vec<(ObjectKey, String)> = Vec::new();
         let mut obstacle = None;
         {
             let writes = self.writes(plan, &objects, &bindings, kept.as_ref());
@@ -184,14 +186,18 @@ impl Attendance {
                     Ok(Wrote::Same | Wrote::Gone) => {}
                     Ok(Wrote::Created) => repaired.push((version.object().clone(), None, "it was gone".to_owned())),
                     Ok(Wrote::Changed(differences)) => {
+                        let fields: Vec<String> = differences.iter().take(3).map(ToString::to_string).collect();
+                        let fields = fields.join("; ");
                         // What follows the number of pods is our own write, and no repair.
                         if is_our_own(&differences) {
+                            if !follows_the_pods(plan, version, &differences) {
+                                rewritten.push((version.object().clone(), fields));
+                            }
                             continue;
                         }
                         let foreign = differences.iter().filter_map(|difference| difference.writer.as_ref());
                         let manager = foreign.map(|writer| writer.manager.clone()).find(|manager| manager != MANAGER);
-                        let fields: Vec<String> = differences.iter().take(3).map(ToString::to_string).collect();
-                        repaired.push((version.object().clone(), manager, fields.join("; ")));
+                        repaired.push((version.object().clone(), manager, fields));
                     }
                     Err(found) => {
                         obstacle = Some(found);
@@ -206,6 +212,9 @@ impl Attendance {
             }
         }
         let mut fight = None;
+        for (object, fields) in rewritten {
+            fight = self.fights.note(&object, MANAGER, &fields, Instant::now()).or(fight);
+        }
         for (object, manager, fields) in repaired {
             self.shared.metrics.repaired(object.kind());
             self.tell(Kind::Warning, "Repaired", &format!("{object} was changed in mid-release, and is as the plan says again: {fields}"))
@@ -216,6 +225,10 @@ impl Attendance {
         }
         if let Some(obstacle) = obstacle {
             return failed(obstacle).map(Some);
+        }
+        if fight.is_none() && !self.restores() {
+            // Whoever fights is back in a moment; what is told stays until then. The way back waits for nobody.
+            fight = self.fights.going_on(Instant::now()).map(str::to_owned);
         }
         self.is_fighting = fight.is_some();
         Ok(fight.map(|reason| Event::Failed { reason, permanent: true }))
@@ -269,6 +282,13 @@ impl Attendance {
 /// Whether all that is different was written by ourselves.
 fn is_our_own(differences: &[Difference]) -> bool {
     differences.iter().all(|difference| difference.writer.as_ref().is_some_and(|writer| writer.manager == MANAGER))
+}
+
+/// Whether the differences are only numbers of pods, which change with the workload's.
+fn follows_the_pods(plan: &Plan, version: &VersionKey, differences: &[Difference]) -> bool {
+    let is_number = |binding: &&Binding| matches!(binding.value, LateValue::Replicas(_)) && binding.object == *version;
+    let numbers: Vec<&str> = plan.spec.bindings.iter().filter(is_number).map(|binding| binding.pointer.as_str()).collect();
+    differences.iter().all(|difference| numbers.contains(&difference.pointer.as_str()))
 }
 
 fn unresolved(problem: Unresolved) -> Result<Event, Trouble> {

@@ -20,8 +20,6 @@ pub(super) async fn tell(api: &Api, about: &Value, kind: Kind, reason: &str, mes
     if !api.may_write() {
         return;
     }
-    let (namespace, name) = (text(about, "/metadata/namespace"), text(about, "/metadata/name"));
-    tracing::info!(namespace, name, reason, message, "event");
     if let Err(trouble) = api.ask(&collection(about), &event(about, kind, reason, message)).await {
         tracing::warn!(%trouble, reason, "the event could not be told");
     }

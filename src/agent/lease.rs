@@ -54,7 +54,9 @@ impl Election {
         loop {
             // Three times before the fence closes.
             tokio::time::sleep(self.duration / 4).await;
-            match self.attempt().await {
+            // One that gets no answer must not keep the next from being tried in time.
+            let attempt = tokio::time::timeout(self.duration / 4, self.attempt()).await;
+            match attempt.unwrap_or_else(|_| Err(Trouble::Unreachable("the API server gave no answer in time".to_owned()))) {
                 Ok(true) => {}
                 Ok(false) => {
                     self.fence.close();
@@ -70,12 +72,8 @@ impl Election {
         }
     }
 
-    /// Gives the lease back, so that another need not wait for its end.
+    /// Gives the lease back, so that another need not wait for its end. Nothing may be on its way any more.
     pub(super) async fn resign(&mut self) {
-        if !self.fence.is_open() {
-            return;
-        }
-        self.fence.close();
         let address = self.resource.one(&self.namespace, &self.name);
         if let Ok(Some(mut lease)) = self.api.get(&address).await
             && holder(&lease) == self.identity
@@ -99,8 +97,8 @@ impl Election {
         };
         match held {
             Ok(()) => {
-                // A fifth before another may take it: a request that is on its way then has arrived by that time.
-                self.fence.open_until(began + self.duration * 4 / 5);
+                // What is on its way a fifth before another may take it gets that long to arrive, and is given up then.
+                self.fence.open_until(began + self.duration * 4 / 5, began + self.duration);
                 Ok(true)
             }
             // Another one was faster.

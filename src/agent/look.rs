@@ -36,7 +36,7 @@ impl Attendance {
                 self.shared.claims.release(&self.key);
                 self.shared.interests.clear(&self.key);
                 self.shared.interests.release(&self.key.namespace);
-                self.count(None);
+                self.shared.metrics.plans.forget(&self.key);
                 self.status = PlanStatus::default();
                 if std::mem::take(&mut self.has_kept) {
                     // Nobody waited for its finalizer. What is kept of the release is enough to restore.
@@ -64,7 +64,7 @@ impl Attendance {
             self.object = object;
             self.is_stale = false;
         }
-        self.count(Some(self.phase()));
+        self.count();
         if self.status.captured.is_some() {
             self.shared.api.set_lane(Lane::Release);
         }
@@ -171,54 +171,10 @@ impl Attendance {
         Ok(())
     }
 
-    /// Counts the plan in its phase, and in no other.
-    pub(super) fn count(&mut self, phase: Option<String>) {
-        if self.counted != phase {
-            self.shared.metrics.changed_phase(self.counted.as_deref(), phase.as_deref());
-            self.counted = phase;
+    /// Counts the plan where it stands.
+    pub(super) fn count(&self) {
+        if self.unreadable.is_none() {
+            self.shared.metrics.plans.set(&self.key, &self.status);
         }
-    }
-
-    pub(super) fn phase(&self) -> String {
-        format!("{:?}", self.status.phase)
-    }
-}
-
-impl Drop for Attendance {
-    /// Nobody attends to the plan any more.
-    fn drop(&mut self) {
-        self.count(None);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use crate::agent::api::Api;
-    use crate::agent::attend::Attendance;
-    use crate::agent::claims::PlanKey;
-    use crate::agent::fence::Fence;
-    use crate::agent::metrics::Metrics;
-    use crate::agent::shared::Shared;
-
-    #[test]
-    fn a_plan_is_counted_once_and_only_while_it_is_attended_to() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let _inside = runtime.enter();
-        let mut config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
-        config.root_cert = Some(Vec::new());
-        let metrics = Arc::new(Metrics::default());
-        let api = Api::new(kube::Client::try_from(config).unwrap(), Arc::new(Fence::open()), Arc::clone(&metrics));
-        let shared = Shared::new(api, Arc::clone(&metrics), "a".to_owned());
-        let key = PlanKey { namespace: "prod".to_owned(), name: "shop".to_owned() };
-        for _ in 0..3 {
-            let mut attendance = Attendance::new(&shared, key.clone(), Arc::default());
-            attendance.count(Some("Running".to_owned()));
-            attendance.count(Some("Gated".to_owned()));
-            attendance.count(Some("Gated".to_owned()));
-            assert!(metrics.text().contains("rollout_plans{phase=\"Gated\"} 1"), "{}", metrics.text());
-        }
-        assert!(metrics.text().contains("rollout_plans{phase=\"Gated\"} 0"), "{}", metrics.text());
     }
 }

@@ -34,6 +34,7 @@ mod objects;
 mod observe;
 mod offer;
 mod other_controller;
+mod plan_gauges;
 mod plan_object;
 mod publish;
 mod reads;

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::attend::Attendance;
+use super::events::Kind;
 use super::tidings;
 use super::trouble::Trouble;
 use super::unknown::Unknown;
-use crate::model::{Condition, Phase, PlanStatus, Writer};
+use crate::model::{Condition, Part, Phase, PlanStatus, Writer};
 
 /// How long one wording of what is waited for stands at least.
 pub(super) const REWORDED: Duration = Duration::from_secs(1);
@@ -111,6 +112,13 @@ impl Attendance {
         if self.status == self.recorded {
             return Ok(());
         }
+        if has_reached_a_gate(&self.recorded, &self.status)
+            && let Some(plan) = self.plan()
+        {
+            // First where OpenKruise's clients look: who reads of the gate in the plan may approve it there at once. What cannot
+            // be shown now is shown at the end of the pass.
+            let _ = self.publish(&plan).await;
+        }
         match self.write_status().await {
             // Deleted, and nothing held it back any more: the release is over.
             Err(Trouble::NotFound(_)) if self.status.is_at_rest() => {}
@@ -119,7 +127,7 @@ impl Attendance {
             written => written?,
         }
         let before = std::mem::replace(&mut self.recorded, self.status.clone());
-        self.count(Some(self.phase()));
+        self.count();
         if let Some(last) = self.status.last.as_ref().filter(|last| before.last.as_ref() != Some(last)) {
             self.shared.metrics.ended(&format!("{:?}", last.outcome));
         }
@@ -150,7 +158,29 @@ impl Attendance {
         self.status.agent = Some(Writer { version: env!("CARGO_PKG_VERSION").to_owned(), identity });
         let mut value = serde_json::to_value(&self.status).map_err(|error| Trouble::Refused(error.to_string()))?;
         self.unknown.put_back(&mut value);
-        self.patch_status(vec![json!({"op": "add", "path": "/status", "value": value})]).await
+        self.patch_status(vec![json!({"op": "add", "path": "/status", "value": value})]).await?;
+        self.has_written = true;
+        Ok(())
+    }
+
+    /// Whether the times in the status are ours.
+    pub(super) fn is_by_our_clock(&self) -> bool {
+        self.status.agent.as_ref().is_some_and(|writer| *writer.identity == *self.shared.identity)
+    }
+
+    /// Tells of another agent that writes the status while this one leads: both have a Lease of their own, or none.
+    pub(super) async fn tell_of_another(&mut self) {
+        let Some(other) = self.status.agent.as_ref().filter(|_| self.has_written && !self.is_by_our_clock()) else { return };
+        let other = other.identity.clone();
+        if self.told_other.as_ref() != Some(&other) {
+            let message = format!(
+                "the agent `{}` writes the status of this plan while `{}` does: two agents that do not share a Lease work on it; stop one",
+                other.escape_debug(),
+                self.shared.identity
+            );
+            self.tell(Kind::Warning, "AnotherAgent", &message).await;
+            self.told_other = Some(other);
+        }
     }
 
     /// Writes of a status that cannot be read no more than what says so. Returns whether that is news.
@@ -176,6 +206,11 @@ impl Attendance {
         }
         Ok(())
     }
+}
+
+fn has_reached_a_gate(before: &PlanStatus, after: &PlanStatus) -> bool {
+    let gate = |status: &PlanStatus| status.cursor.as_ref().filter(|cursor| cursor.part == Part::Gate).map(|cursor| cursor.step);
+    gate(after).is_some() && gate(before) != gate(after)
 }
 
 #[cfg(test)]

@@ -6,17 +6,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use super::api::{Api, chain};
 use super::fence::Fence;
-use super::health::{self, Readiness};
+use super::health;
 use super::lease::Election;
 use super::metrics::Metrics;
 use super::shared::Shared;
 use super::supervise::supervise;
 use super::sweep::sweep;
+
+/// How an agent calls itself in the API server's logs.
+const USER_AGENT: &str = concat!("rollout-agent/", env!("CARGO_PKG_VERSION"));
 
 /// How an agent runs.
 #[derive(Debug, Clone)]
@@ -43,6 +47,9 @@ pub struct ElectionOptions {
     /// How long the lease lasts when it is not renewed: so long nobody works after an agent was killed.
     pub duration: Duration,
 }
+
+/// How long an agent that is told to stop waits for the writes that are on their way. Otherwise its lease ends by itself.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Why an agent could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -83,13 +90,18 @@ pub fn run(options: Options) -> Result<(), StartError> {
 pub async fn run_until(options: Options, stop: impl Future<Output = ()>) -> Result<(), StartError> {
     let config = config(&options).await?;
     let namespace = config.default_namespace.clone();
+    let cluster = config.cluster_url.to_string();
     let client = Client::try_from(config).map_err(|error| StartError::Cluster(chain(&error)))?;
-    let (metrics, readiness) = (Arc::new(Metrics::default()), Arc::new(Readiness::default()));
+    let fence = Arc::new(if options.election.is_some() { Fence::closed() } else { Fence::open() });
+    let metrics = Arc::new(Metrics::new(Arc::clone(&fence)));
     let listening = health::listen(options.listen).await.map_err(|source| StartError::Listen { address: options.listen, source })?;
     let address = listening.local_addr().unwrap_or(options.listen);
-    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "the agent begins");
-    let health = tokio::spawn(health::serve(listening, Arc::clone(&metrics), Arc::clone(&readiness)));
-    work(options, namespace, client, metrics, readiness, stop).await;
+    tracing::info!(%address, cluster, version = env!("CARGO_PKG_VERSION"), "the agent begins");
+    let health = tokio::spawn(health::serve(listening, Arc::clone(&metrics)));
+    let api = Api::new(client, Arc::clone(&fence), Arc::clone(&metrics));
+    let probe = tokio::spawn(probe(api.clone(), Arc::clone(&metrics)));
+    work(options, namespace, api, fence, metrics, stop).await;
+    probe.abort();
     tracing::info!("the agent stops");
     health.abort();
     Ok(())
@@ -106,6 +118,7 @@ async fn config(options: &Options) -> Result<Config, StartError> {
         None => Config::infer().await.map_err(|error| cluster(&error))?,
     };
     config.default_retry = false;
+    config.headers.push((header::USER_AGENT, header::HeaderValue::from_static(USER_AGENT)));
     if config.accept_invalid_certs || config.cluster_url.scheme_str() != Some("https") {
         // Nobody's certificate is looked at: the system's, which an image need not have, are not asked for.
         config.root_cert.get_or_insert_default();
@@ -113,19 +126,10 @@ async fn config(options: &Options) -> Result<Config, StartError> {
     Ok(config)
 }
 
-async fn work(
-    options: Options,
-    namespace: String,
-    client: Client,
-    metrics: Arc<Metrics>,
-    readiness: Arc<Readiness>,
-    stop: impl Future<Output = ()>,
-) {
+async fn work(options: Options, namespace: String, api: Api, fence: Arc<Fence>, metrics: Arc<Metrics>, stop: impl Future<Output = ()>) {
     let mut stop = std::pin::pin!(stop);
-    let fence = Arc::new(if options.election.is_some() { Fence::closed() } else { Fence::open() });
-    let api = Api::new(client, Arc::clone(&fence), Arc::clone(&metrics));
     tokio::select! {
-        () = answered(&api) => readiness.set(true),
+        () = answered(&api) => {}
         () = &mut stop => return,
     }
     let Some(election) = options.election.clone() else {
@@ -146,14 +150,27 @@ async fn work(
         }
         tracing::info!("this agent leads");
         metrics.leads(true);
+        let mut leading = Box::pin(lead(&api, &metrics, &options));
         let is_over = tokio::select! {
             () = election.lost() => false,
-            () = lead(&api, &metrics, &options) => false,
+            () = &mut leading => false,
             () = &mut stop => true,
         };
         metrics.leads(false);
         if is_over {
-            return election.resign().await;
+            let held = fence.is_open();
+            fence.close();
+            // Another may write as soon as the lease is given back: what is on its way has to have arrived.
+            let is_quiet = tokio::select! {
+                () = fence.quiet() => true,
+                () = &mut leading => true,
+                () = tokio::time::sleep(LAST_WRITES) => false,
+            };
+            drop(leading);
+            if held && is_quiet {
+                election.resign().await;
+            }
+            return;
         }
         tracing::warn!("this agent leads no longer");
     }
@@ -163,6 +180,17 @@ async fn lead(api: &Api, metrics: &Arc<Metrics>, options: &Options) {
     let shared = Arc::new(Shared::new(api.clone(), Arc::clone(metrics), options.identity.clone()));
     let namespaces = &options.namespaces;
     tokio::join!(sweep(Arc::clone(&shared), namespaces.clone()), supervise(shared, namespaces.clone()));
+}
+
+/// Asks the API server something where nothing else was asked for a while, so that it is known whether it answers.
+async fn probe(api: Api, metrics: Arc<Metrics>) {
+    loop {
+        tokio::time::sleep(health::SILENCE / 4).await;
+        if metrics.unanswered().is_some_and(|time| time > health::SILENCE / 3) {
+            // What became of it is counted.
+            let _ = api.get("/version").await;
+        }
+    }
 }
 
 /// Returns when the API server has answered.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::attend::{Attendance, Next};
 use super::events::Kind;
 use super::hand_back;
+use super::plan_gauges::REFUSED;
 use super::record;
 use super::trouble::Trouble;
 use super::write::is_terminating;
@@ -54,13 +55,13 @@ impl Attendance {
             return Ok(Next::Rest);
         }
         self.status.observed_generation = Some(super::offer::generation(&self.object));
-        self.status = record::stuck(&self.status, "PlanRefused", &problem, Timestamp::now());
+        self.status = record::stuck(&self.status, REFUSED, &problem, Timestamp::now());
         self.status.waiting_for = Some(format!("a plan that can be used: {problem}"));
         if self.status != self.recorded {
-            self.tell(Kind::Warning, "PlanRefused", &problem).await;
+            self.tell(Kind::Warning, REFUSED, &problem).await;
             self.write_status().await?;
             self.recorded = self.status.clone();
-            self.count(Some(self.phase()));
+            self.count();
         }
         Ok(Next::Rest)
     }
@@ -70,6 +71,7 @@ impl Attendance {
         self.shared.interests.clear(&self.key);
         let words = format!("a status that can be read: {problem}; run an agent as new as the one that wrote it, or put it right");
         let said = record::stuck(&self.status, "StatusUnreadable", &words, Timestamp::now());
+        self.shared.metrics.plans.set(&self.key, &said);
         if self.write_words(&said).await? {
             self.tell(Kind::Warning, "StatusUnreadable", &words).await;
         }

@@ -1,8 +1,12 @@
 //! Which plans are attended to, and when each is woken. A plan at rest costs nothing but its key.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{Semaphore, watch as values};
 use tokio::task::{AbortHandle, JoinSet};
@@ -21,6 +25,9 @@ use super::watch::{Seen, Sighting, watch};
 /// How many plans that were there from the beginning are looked at for the first time at the same time: as many are held at
 /// once when the agent starts. Those in mid-release wait for nobody.
 const FIRST_AT_ONCE: usize = 4;
+
+/// How long a plan's task that panicked is left alone: so long at first, then twice as long each time.
+const PANICKED: Duration = Duration::from_secs(1);
 
 /// The Rollouts of OpenKruise, by which people give commands.
 pub(super) fn rollouts() -> Resource {
@@ -63,6 +70,7 @@ pub(super) async fn supervise(shared: Arc<Shared>, namespaces: Vec<String>) {
         listing: Listing::of(&places),
         unexamined: BTreeSet::new(),
         examined: Arc::new(examined),
+        panicked: BTreeMap::new(),
         turns: Turns::default(),
         first_turns: Arc::new(Semaphore::new(FIRST_AT_ONCE)),
     };
@@ -82,6 +90,8 @@ struct Supervisor {
     /// Plans that were there from the beginning and whose claims are not known yet.
     unexamined: BTreeSet<PlanKey>,
     examined: Arc<values::Sender<bool>>,
+    /// How often in a row a plan's task has panicked.
+    panicked: BTreeMap<PlanKey, u32>,
     turns: Turns,
     first_turns: Arc<Semaphore>,
 }
@@ -92,6 +102,10 @@ enum Report {
     Examined,
     /// There is nothing more to do.
     Over,
+    /// It panicked, with these words: a defect of the agent, which must not keep the plan from going on for ever.
+    Panicked(String),
+    /// It panicked a while ago, and is begun again.
+    Again,
 }
 
 impl Supervisor {
@@ -206,6 +220,7 @@ impl Supervisor {
                 self.wake(&key);
             }
             Seen::All => {
+                self.shared.metrics.set_blind(false);
                 let vanished = self.listing.all(place);
                 self.examine();
                 for key in vanished {
@@ -213,6 +228,7 @@ impl Supervisor {
                 }
             }
             Seen::Refused => {
+                self.shared.metrics.set_blind(true);
                 self.listing.refused(place);
                 self.examine();
             }
@@ -252,8 +268,10 @@ impl Supervisor {
         let task = tend(Arc::clone(&self.shared), key.clone(), bell, self.turns.clone(), self.examined.subscribe(), Some(first));
         let key = key.clone();
         self.tasks.spawn(async move {
-            task.await;
-            (key, Report::Over)
+            match AssertUnwindSafe(task).catch_unwind().await {
+                Ok(()) => (key, Report::Over),
+                Err(panic) => (key, Report::Panicked(words_of(&*panic))),
+            }
         });
     }
 
@@ -263,7 +281,25 @@ impl Supervisor {
                 self.unexamined.remove(key);
                 self.examine();
             }
+            Report::Panicked(words) => {
+                let times = self.panicked.entry(key.clone()).or_default();
+                *times += 1;
+                let pause = PANICKED * 2_u32.pow((*times - 1).min(8));
+                self.shared.metrics.panicked();
+                tracing::error!(plan = %key, panic = words, seconds = pause.as_secs_f64(), "a plan's task has failed; it begins again");
+                // Until then its bell rings for nobody.
+                let key = key.clone();
+                self.tasks.spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    (key, Report::Again)
+                });
+            }
+            Report::Again => {
+                self.bells.remove(key);
+                self.wake(key);
+            }
             Report::Over => {
+                self.panicked.remove(key);
                 let bell = self.bells.remove(key);
                 if bell.is_some_and(|bell| bell.has_rung()) {
                     self.wake(key);
@@ -305,4 +341,10 @@ impl Supervisor {
             self.informers.insert(key, handle);
         }
     }
+}
+
+/// What a panic says.
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }

@@ -211,8 +211,9 @@ impl Writes<'_> {
         if let Some(metadata) = bound.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.insert("namespace".into(), json!(self.plan.namespace));
             if self.objects.get(version.object()).is_some_and(|target| target.is_companion) {
+                // Labels that are no map are the API server's to refuse.
                 let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-                labels[PLAN_LABEL] = json!(label(&self.plan.name));
+                labels.as_object_mut().and_then(|labels| labels.insert(PLAN_LABEL.to_owned(), json!(label(&self.plan.name))));
             }
         }
         Ok(bound)

@@ -13,10 +13,11 @@ pub(super) fn advance(spec: &PlanSpec, status: &mut PlanStatus, now: Timestamp) 
 /// Makes at most one move, and says whether it did. Every move goes forward or clears a goal, so that they end.
 fn one_move(spec: &PlanSpec, status: &mut PlanStatus, now: Timestamp) -> bool {
     let is_paused = status.suspended.is_paused();
+    let is_stalled = is_stalled(status);
     let Some(cursor) = status.cursor.as_mut() else { return false };
     match cursor.part {
         Part::Check | Part::Capture | Part::HandBack => false,
-        Part::Gate => !is_paused && leave_gate(spec, status, now),
+        Part::Gate => !is_paused && !is_stalled && leave_gate(spec, status, now),
         Part::Abort | Part::AbortFinish => next_stage(spec, status, now),
         Part::Finish | Part::Settle => !is_paused && next_stage(spec, status, now),
         Part::Stages | Part::EnterFromAbove | Part::Reassert => {
@@ -42,6 +43,12 @@ fn one_move(spec: &PlanSpec, status: &mut PlanStatus, now: Timestamp) -> bool {
             }
         }
     }
+}
+
+/// Whether only a person can make what has to stay true be so: nobody leaves a step that is not what was approved. An
+/// approval waits, and is obeyed when it is so again.
+pub(super) fn is_stalled(status: &PlanStatus) -> bool {
+    status.failure.as_ref().is_some_and(|failure| failure.permanent)
 }
 
 /// Goes to another part, in the same step.
@@ -74,6 +81,19 @@ fn place(cursor: &mut Cursor, stage: u32, now: Timestamp) {
     cursor.holding = None;
     cursor.unmet = Vec::new();
     cursor.hold = None;
+}
+
+/// Counts a grace from now, and nothing from the future: a grace is short, and what it waits for tells nobody when it is there.
+/// Gates and deadlines are long, and an error of two clocks is not.
+pub(super) fn restart_clock(status: &mut PlanStatus, now: Timestamp) {
+    if let Some(since) = status.suspended.since.as_mut() {
+        *since = now.min(*since);
+    }
+    let Some(cursor) = status.cursor.as_mut() else { return };
+    cursor.holding = cursor.holding.map(|_| now);
+    cursor.since = now.min(cursor.since);
+    cursor.entered = now.min(cursor.entered);
+    cursor.gated = cursor.gated.map(|since| now.min(since));
 }
 
 fn next_stage(spec: &PlanSpec, status: &mut PlanStatus, now: Timestamp) -> bool {
@@ -186,6 +206,7 @@ pub(super) fn wake_at(spec: &PlanSpec, status: &PlanStatus) -> Option<Timestamp>
         Part::Abort | Part::AbortFinish => grace(),
         Part::Check | Part::Capture | Part::HandBack => None,
         _ if is_paused => None,
+        Part::Gate if is_stalled(status) => None,
         Part::Gate => opens_at(spec, cursor),
         Part::Finish | Part::Settle => grace(),
         Part::Stages | Part::EnterFromAbove | Part::Reassert => {

@@ -68,6 +68,8 @@ pub enum Event {
     Bound(Bindings),
     /// Time went by.
     Tick,
+    /// Another agent goes on. The times in the status are by the clock of the one before, which may go ahead.
+    TakenOver,
     /// Somebody asked for something.
     Asked(Request),
     /// The same, in the Rollout's own status, which holds no digest and no id: whether it is fresh was found out where it was
@@ -240,6 +242,7 @@ fn happen(spec: &PlanSpec, status: &mut PlanStatus, event: &Event, now: Timestam
         | Event::Awaited { .. }
         | Event::HandedBack { .. }
         | Event::Tick => {}
+        Event::TakenOver => advance::restart_clock(status, now),
         Event::Bound(bindings) => bind(status, bindings),
         Event::Asked(request) => asked::asked(spec, status, request, now),
         // What does not fit was asked too late, and the Rollout's status says where the release is now.

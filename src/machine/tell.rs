@@ -52,7 +52,11 @@ fn phase_at_rest(status: &PlanStatus) -> Phase {
 fn waiting_for(plan: &Plan, status: &PlanStatus) -> Option<String> {
     let words = place(plan, status);
     match &status.failure {
-        Some(failure) if failure.permanent => Some(failure.reason.clone()),
+        Some(failure) if failure.permanent => {
+            let approved = status.cursor.as_ref().filter(|cursor| cursor.part == Part::Gate && cursor.approved);
+            let then = approved.map_or_else(String::new, |cursor| format!("; step {} is approved, and is left then", cursor.step));
+            Some(format!("{}{then}", failure.reason))
+        }
         Some(failure) => Some(format!("{} (tried again by itself)", failure.reason)),
         None => words,
     }

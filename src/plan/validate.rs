@@ -13,6 +13,7 @@ pub fn validate(plan: &Plan) -> Vec<String> {
     check.names(plan);
     check.objects(&plan.namespace);
     check.workload();
+    check.labels();
     check.state("spec.baseline", &spec.baseline);
     check.state("spec.target", &spec.target);
     check.steps();
@@ -104,6 +105,15 @@ impl Check<'_> {
             }
             if let Some(other) = value.pointer("/metadata/namespace").filter(|other| *other != namespace) {
                 self.say(&place, format!("the object is in the namespace {other}, the plan in \"{namespace}\""));
+            }
+        }
+    }
+
+    fn labels(&mut self) {
+        let spec = self.spec;
+        for (version, value) in &spec.objects {
+            if value.pointer("/metadata/labels").is_some_and(|labels| !labels.is_object() && !labels.is_null()) {
+                self.say(&format!("spec.objects.{version}"), "`metadata.labels` is no map");
             }
         }
     }

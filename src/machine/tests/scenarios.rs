@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::cursor;
 use crate::machine::{Duty, Event, Offer, Workload, duty, next, wake_at};
 use crate::model::{
     Bindings, Bypass, Deadline, DeadlineAction, Gate, Hold, HoldCause, Outcome, Part, Phase, Plan, PlanStatus, PlanStep, Purpose, Replicas,
@@ -635,4 +636,37 @@ fn conditions_keep_the_time_of_their_last_change() {
     assert_eq!(agent.status.condition("Reconciling").expect("a condition").last_transition_time, since);
     agent.wait(600).work();
     assert_eq!((agent.condition("Ready"), agent.condition("Reconciling").0), (("True", "Succeeded"), "False"));
+}
+
+/// At the gate of the first step.
+fn at_a_gate(plan: &Plan) -> PlanStatus {
+    let digest = Some(digest(&plan.spec));
+    PlanStatus { cursor: Some(cursor(Part::Gate, 1, 0)), captured: Some("kept".into()), turn: 7, digest, ..PlanStatus::default() }
+}
+
+#[test]
+fn an_approved_gate_is_left_when_what_is_to_stay_true_is_so_again() {
+    let (plan, now) = (fixture(), Timestamp::UNIX_EPOCH);
+    let failed = Event::Failed { reason: "`argocd` has overwritten it".into(), permanent: true };
+    let mut status = next(&plan, &at_a_gate(&plan), &failed, now);
+    let request = Request { verb: Verb::Approve, digest: digest(&plan.spec), step: 1, id: "a".into() };
+    status = next(&plan, &status, &Event::Asked(request), now);
+    let place = |status: &PlanStatus| status.cursor.as_ref().map(|cursor| (cursor.part, cursor.step));
+    assert_eq!((place(&status), status.phase), (Some((Part::Gate, 1)), Phase::Stalled));
+    assert_eq!(status.waiting_for.as_deref(), Some("`argocd` has overwritten it; step 1 is approved, and is left then"));
+    assert_eq!(wake_at(&plan, &status), None, "time does not help");
+    status = next(&plan, &status, &Event::Kept { turn: 7 }, now);
+    assert_eq!(place(&status), Some((Part::Stages, 2)));
+}
+
+#[test]
+fn who_takes_over_counts_a_grace_anew_and_nothing_from_the_future() {
+    let time = |second: i64| Timestamp::from_second(second).expect("a time");
+    let mut place = cursor(Part::Stages, 1, 0);
+    (place.written, place.holding, place.since, place.entered) = (true, Some(time(100)), time(5_000), time(50));
+    let status = PlanStatus { cursor: Some(place), captured: Some("kept".into()), ..PlanStatus::default() };
+    let mut taken = status;
+    crate::machine::advance::restart_clock(&mut taken, time(1_000));
+    let cursor = taken.cursor.expect("a cursor");
+    assert_eq!((cursor.holding, cursor.since, cursor.entered), (Some(time(1_000)), time(1_000), time(50)));
 }

@@ -15,12 +15,35 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     before_pods("argo-reverts-without-settings", |world| reverts(world, Sort::Argo)),
     before_pods("flux-holds-with-settings", |world| holds(world, Sort::Flux)),
     before_pods("argo-holds-with-settings", |world| holds(world, Sort::Argo)),
+    before_pods("two-owners-of-a-plan", two_owners),
     beside("release-beside-flux", |world| releases(world, Sort::Flux)),
     beside("release-beside-argo", |world| releases(world, Sort::Argo)),
     beside("abort-beside-flux", |world| aborts(world, Sort::Flux)),
     beside("fight-with-flux", |world| fights(world, Sort::Flux)),
     beside("fight-with-argo", |world| fights(world, Sort::Argo)),
 ];
+
+/// Somebody applied the plan by hand, then the engine brings one with fewer objects: nothing of the first stays, and the list of
+/// who wrote which field does not grow with the plan.
+fn two_owners(world: &mut World<'_>) -> Result<(), String> {
+    let running = prepare(world, "two-gateways", |_, _, text| text)?;
+    let world = running.world;
+    world.plane.admin("kubectl")?.apply(&running.plan)?;
+    let mut next = running.plan.clone();
+    let objects = next["spec"]["objects"].as_object_mut().ok_or("a plan without objects")?;
+    let gone = objects.keys().next().cloned().ok_or("a plan without objects")?;
+    objects.remove(&gone);
+    running.world.cluster.apply(&next)?;
+    let live = world.get("RolloutPlan", running.name())?.ok_or("the plan is gone")?;
+    if live["spec"] != next["spec"] {
+        return Err(format!("`{gone}` is still there, or something else is not: {:#}", live["spec"]["objects"]));
+    }
+    let fields = live["metadata"]["managedFields"].to_string();
+    if fields.len() > 2048 {
+        return Err(format!("who wrote which field takes {} bytes: {fields}", fields.len()));
+    }
+    Ok(())
+}
 
 /// The measured row: without settings a foreign change is gone within one interval.
 fn reverts(world: &mut World<'_>, sort: Sort) -> Result<(), String> {

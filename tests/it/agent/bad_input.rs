@@ -1,6 +1,6 @@
 //! What is wrong is said in the status and in an event; nothing is touched, and other plans go on.
 
-use rollout::plan::document;
+use rollout::plan::{digest_of, document};
 use serde_json::{Value, json};
 
 use super::world::{World, renamed, scenario, shop};
@@ -49,6 +49,29 @@ fn a_plan_of_a_newer_version() {
         world.create(&object, "engine");
     };
     case(arrange, "PlanRefused", "unknown field `newer`");
+}
+
+#[test]
+fn labels_that_are_no_map() {
+    let arrange = |world: &mut World| {
+        let mut object = document(&shop());
+        object["spec"]["objects"]["Service/shop-canary@1"]["metadata"]["labels"] = json!("x");
+        object["metadata"]["annotations"]["rollout.dev/digest"] = json!(digest_of(&object["spec"]));
+        world.create(&object, "engine");
+    };
+    case(arrange, "PlanRefused", "`spec.objects.Service/shop-canary@1`: `metadata.labels` is no map");
+}
+
+#[test]
+fn a_name_that_somebody_else_has_taken_is_not_deleted() {
+    let arrange = |world: &mut World| {
+        for turn in 1..=4 {
+            let name = format!("rollout-shop-{turn}");
+            world.create(&json!({"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": name}, "revision": 1}), "a");
+        }
+        world.apply(&shop());
+    };
+    case(arrange, "Stalled", "exists, and no release has made it");
 }
 
 #[test]

@@ -129,3 +129,42 @@ fn one_of_two_agents_works_and_the_other_takes_over_at_once_when_it_stops() {
         second.abort();
     });
 }
+
+#[test]
+fn a_policy_that_speaks_of_namespaces_keeps_nothing_from_being_restored() {
+    scenario(async |world| {
+        let plan = shop();
+        world.apply(&plan);
+        world.agent();
+        world.until_gate(1).await;
+        let words = "no events in namespaces that may be in the state of being terminated";
+        world.server.with(|store| store.refused_events = Some(words));
+        world.delete("RolloutPlan", "shop");
+        world.until("the plan is gone", |world| world.find("RolloutPlan", "shop").is_none()).await;
+        assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_webhook_that_changes_what_is_written_is_not_written_against_without_end() {
+    scenario(async |world| {
+        world.server.with(|store| store.mutated = Some("/deployments/shop-canary"));
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        world.approve("shop");
+        world.until_gate(2).await;
+        for look in 0..5 {
+            // So that it is looked at, to the end.
+            let id = format!("look-{look}");
+            world.request(if look % 2 == 0 { "pause" } else { "resume" }, 0, &id);
+            world.until("looked at", |world| world.status()["handledRequest"] == id).await;
+            world.until("the end of the look", |world| world.annotation("rollout.dev/request").is_none()).await;
+        }
+        let writes = world.server.with(|store| {
+            let is_write = |request: &&super::store::Request| request.method == "PATCH" && !request.is_dry_run;
+            store.requests.iter().filter(is_write).filter(|request| request.path.ends_with("/deployments/shop-canary")).count()
+        });
+        assert!(writes <= 3, "{writes} writes");
+    });
+}

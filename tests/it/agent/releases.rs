@@ -510,3 +510,61 @@ fn a_workload_that_does_not_exist_is_made_at_once() {
         assert_eq!(world.faults(&plan, &plan.spec.target), Vec::<String>::new());
     });
 }
+
+#[test]
+fn a_gate_is_shown_in_the_rollout_before_the_plan_tells_of_it() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        let first = |kind: &str, pointer: &str, value: &str| {
+            let is_it = |change: &&super::store::Change| {
+                change.key.0.ends_with(kind) && change.object.pointer(pointer).is_some_and(|found| found == value)
+            };
+            world.server.with(|store| store.changes.iter().find(is_it).map(|change| change.version)).unwrap()
+        };
+        let shown = first("/rollouts", "/status/canaryStatus/currentStepState", "StepPaused");
+        let told = first("/rolloutplans", "/status/phase", "Gated");
+        assert!(shown < told, "the Rollout at {shown}, the plan at {told}");
+    });
+}
+
+#[test]
+fn a_request_goes_off_the_plan_when_it_was_answered() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        world.request("abort", 0, "a");
+        world.until_phase("Aborted").await;
+        world.until("it is gone", |world| world.annotation("rollout.dev/request").is_none()).await;
+        assert!(world.annotation("rollout.dev/digest").is_some());
+        assert_eq!(world.status()["handledRequest"], "a");
+    });
+}
+
+#[test]
+fn who_overwrites_again_and_again_is_told_once_and_an_approval_waits_for_the_end_of_it() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        let wanted = world.live("VirtualService", "shop")["spec"]["http"].clone();
+        for weight in 1..=3 {
+            world.edit("VirtualService", "shop", "argocd-controller", |route| route["spec"]["http"] = json!([{"weight": weight}]));
+            world.until("repaired", |world| world.live("VirtualService", "shop")["spec"]["http"] == wanted).await;
+        }
+        world.until_phase("Stalled").await;
+        let says = "`argocd-controller` has overwritten VirtualService/shop 3 times within a minute";
+        assert!(world.status()["waitingFor"].as_str().is_some_and(|words| words.starts_with(says)), "{}", world.status());
+        world.request("approve", 1, "a");
+        world.until("the end of the look", |world| world.annotation("rollout.dev/request").is_none()).await;
+        let status = world.status();
+        assert_eq!(
+            (&status["phase"], &status["cursor"]["part"], &status["cursor"]["step"]),
+            (&json!("Stalled"), &json!("gate"), &json!(1))
+        );
+        assert!(status["waitingFor"].as_str().is_some_and(|words| words.ends_with("; step 1 is approved, and is left then")), "{status}");
+        assert_eq!(world.events("RolloutPlan").iter().filter(|reason| *reason == "Stalled").count(), 1);
+    });
+}

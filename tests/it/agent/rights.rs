@@ -76,6 +76,12 @@ fn a_release_and_an_abort_use_every_right_that_is_installed_and_no_other() {
             world.apply(&shop());
             let agent = world.competitor("one", std::future::pending());
             world.until_gate(1).await;
+            // What waits is watched; what is approved at once waits for nothing.
+            for watched in ["services", "deployments", "replicasets", "endpointslices", "virtualservices"] {
+                world
+                    .until(watched, |world| used(world).iter().any(|(what, _)| what.starts_with("watch") && what.ends_with(watched)))
+                    .await;
+            }
             if is_aborted {
                 world.request("abort", 0, "a");
                 world.until_phase("Aborted").await;

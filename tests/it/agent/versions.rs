@@ -1,5 +1,6 @@
 //! Agents of several versions that carry the same release out, one after the other.
 
+use rollout::model::Await;
 use rollout::plan::digest_of;
 use serde_json::{Value, json};
 
@@ -76,5 +77,39 @@ fn an_older_agent_takes_back_what_a_newer_one_has_begun() {
         world.until_phase("Aborted").await;
         assert_eq!(world.faults(&plan, &plan.spec.baseline), Vec::<String>::new());
         assert_eq!(of_newer(world), [json!(true), json!(null)]);
+    });
+}
+
+#[test]
+fn a_grace_is_counted_anew_by_the_clock_of_the_agent_that_takes_over() {
+    scenario(async |world| {
+        let mut plan = shop();
+        plan.spec.steps[0].stages[0].awaits.push(Await::Grace(3600));
+        world.apply(&plan);
+        world.agent();
+        world.until("the grace", |world| world.status()["cursor"]["holding"].is_string()).await;
+        world.kill().await;
+        let stage = world.status()["cursor"]["stage"].clone();
+        world.edit_status("RolloutPlan", "shop", |status| {
+            status["agent"]["identity"] = json!("another");
+            status["cursor"]["holding"] = json!("2020-01-01T00:00:00Z");
+        });
+        world.agent();
+        world.until("it is ours", |world| world.status()["agent"]["identity"] == "the agent").await;
+        assert_eq!((&world.status()["cursor"]["stage"], &world.status()["cursor"]["step"]), (&stage, &json!(1)));
+        assert!(world.status()["cursor"]["holding"].as_str().unwrap() > "2026", "{}", world.status());
+    });
+}
+
+#[test]
+fn another_agent_that_works_at_the_same_time_is_told_of() {
+    scenario(async |world| {
+        world.apply(&shop());
+        world.agent();
+        world.until_gate(1).await;
+        world.edit_status("RolloutPlan", "shop", |status| status["agent"]["identity"] = json!("of another installation"));
+        // So that the plan is looked at.
+        world.request("pause", 0, "a");
+        world.until("told", |world| world.events("RolloutPlan").contains(&"AnotherAgent".to_owned())).await;
     });
 }

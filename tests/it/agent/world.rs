@@ -160,6 +160,11 @@ impl World {
         self.find("RolloutPlan", plan).map(|plan| plan["status"].clone()).unwrap_or_default()
     }
 
+    /// An annotation of the plan `shop`.
+    pub(super) fn annotation(&self, name: &str) -> Option<String> {
+        self.find("RolloutPlan", "shop")?["metadata"]["annotations"][name].as_str().map(str::to_owned)
+    }
+
     pub(super) fn key(&self, kind: &str, name: &str) -> Key {
         let (api_version, _, plural) = KINDS.iter().find(|(_, known, _)| *known == kind).unwrap();
         let root = if api_version.contains('/') { format!("/apis/{api_version}") } else { format!("/api/{api_version}") };
