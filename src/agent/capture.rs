@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Mode, segment};
 use super::claims::PlanKey;
-use super::objects::{Objects, PLAN_LABEL, is_content};
+use super::objects::{Objects, PLAN_LABEL};
 use super::trouble::Trouble;
 use super::write::Originals;
 use crate::model::Plan;
+use crate::plan::permitted::is_content;
 use crate::{patch, plan as plans};
 
 /// As long as the longest text of a plan that is read. Whoever may make a ControllerRevision decides what unpacks to this.

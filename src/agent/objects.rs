@@ -9,6 +9,7 @@ use super::served::{Resource, Served};
 use super::trouble::Trouble;
 use crate::model::{ObjectKey, Plan};
 use crate::patch::paths_of;
+use crate::plan::permitted::{is_content, is_permitted};
 
 /// The label of the objects that a plan makes.
 pub(super) const PLAN_LABEL: &str = "rollout.dev/plan";
@@ -82,7 +83,7 @@ impl Objects {
             let Some(first) = versions().next() else { continue };
             let text = |field: &str| first.get(field).and_then(Value::as_str).unwrap_or_default();
             let (api_version, kind) = (text("apiVersion"), text("kind"));
-            if !is_allowed(api_version, kind) {
+            if !is_permitted(api_version, kind) {
                 refused.insert(format!("{kind} of {api_version}"));
                 continue;
             }
@@ -126,67 +127,5 @@ impl Objects {
     /// The resources of all of them.
     pub(super) fn resources(&self) -> BTreeSet<Resource> {
         self.iter().map(|target| target.resource.clone()).collect()
-    }
-}
-
-/// A release moves workloads, Services, autoscalers and gateway objects. Whoever can write a plan must not be able to have
-/// the agent write anything else of Kubernetes' own, whatever its rights are.
-fn is_allowed(api_version: &str, kind: &str) -> bool {
-    let group = api_version.split_once('/').map_or("", |(group, _)| group);
-    match group {
-        "" => kind == "Service",
-        "apps" => matches!(kind, "Deployment" | "StatefulSet" | "DaemonSet"),
-        "autoscaling" => kind == "HorizontalPodAutoscaler",
-        "networking.k8s.io" => kind == "Ingress",
-        "gateway.networking.k8s.io" => true,
-        "rollout.dev" => false,
-        other => other.contains('.') && !other.ends_with(".k8s.io"),
-    }
-}
-
-/// Whether a path leads to what users write, and not to what names or holds the object.
-pub(super) fn is_content(path: &str) -> bool {
-    let below = |parent: &str| path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
-    path.is_empty()
-        || below("/metadata/labels")
-        || below("/metadata/annotations")
-        || !["/apiVersion", "/kind", "/metadata", "/status"].iter().any(|parent| path == *parent || below(parent))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{is_allowed, is_content};
-
-    #[test]
-    fn only_what_a_release_moves_is_touched() {
-        for (api_version, kind) in [
-            ("v1", "Service"),
-            ("apps/v1", "Deployment"),
-            ("networking.istio.io/v1", "VirtualService"),
-            ("apps.kruise.io/v1alpha1", "CloneSet"),
-        ] {
-            assert!(is_allowed(api_version, kind), "{kind}");
-        }
-        for (api_version, kind) in [
-            ("v1", "Secret"),
-            ("v1", "ServiceAccount"),
-            ("rbac.authorization.k8s.io/v1", "Role"),
-            ("apps/v1", "ControllerRevision"),
-            ("batch/v1", "Job"),
-            ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
-            ("rollout.dev/v1alpha1", "RolloutPlan"),
-        ] {
-            assert!(!is_allowed(api_version, kind), "{kind}");
-        }
-    }
-
-    #[test]
-    fn what_names_or_holds_an_object_is_no_content() {
-        for path in ["", "/spec/http", "/metadata/labels/a", "/metadata/annotations/b~1c", "/data", "/statusPage"] {
-            assert!(is_content(path), "{path}");
-        }
-        for path in ["/metadata", "/metadata/finalizers", "/metadata/ownerReferences/0", "/metadata/labels", "/status/x", "/kind"] {
-            assert!(!is_content(path), "{path}");
-        }
     }
 }

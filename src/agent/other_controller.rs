@@ -17,6 +17,8 @@ const NAMESPACE: &str = "kruise-rollout";
 const SKEW: SignedDuration = SignedDuration::from_secs(30);
 /// How long a lease lasts that does not say so itself.
 const LASTS: i64 = 15;
+/// The longest time that is believed. Whoever may write the Lease could hold every release for years otherwise.
+const LASTS_AT_MOST: i64 = 60;
 
 /// How long an answer holds: all plans share it.
 const SHARED: Duration = Duration::from_secs(2);
@@ -71,8 +73,9 @@ fn holder(lease: &Value, now: Timestamp) -> Option<&str> {
     let spec = lease.get("spec")?;
     let holder = spec.get("holderIdentity")?.as_str().filter(|holder| !holder.is_empty())?;
     let renewed: Timestamp = spec.get("renewTime")?.as_str()?.parse().ok()?;
-    let lasts = spec.get("leaseDurationSeconds").and_then(Value::as_i64).unwrap_or(LASTS);
-    (now.duration_since(renewed) <= SignedDuration::from_secs(lasts).saturating_add(SKEW)).then_some(holder)
+    let lasts = spec.get("leaseDurationSeconds").and_then(Value::as_i64).unwrap_or(LASTS).min(LASTS_AT_MOST);
+    let age = now.duration_since(renewed);
+    (age >= -SKEW && age <= SignedDuration::from_secs(lasts).saturating_add(SKEW)).then_some(holder)
 }
 
 #[cfg(test)]
@@ -95,6 +98,19 @@ mod tests {
         case(&spec("manager-1", "2026-01-01T00:09:00.000000Z"), None);
         case(&spec("", "2026-01-01T00:09:58.123456Z"), None);
         case(&json!({"holderIdentity": "manager-1"}), None);
+    }
+
+    #[test]
+    fn a_lease_of_years_or_of_the_future_is_not_believed() {
+        let spec = |lasts: i64, renewed: &str| json!({"holderIdentity": "x", "leaseDurationSeconds": lasts, "renewTime": renewed});
+        case(&spec(i64::MAX, "2026-01-01T00:09:58.000000Z"), Some("x"));
+        case(&spec(i64::MAX, "2026-01-01T00:08:00.000000Z"), None);
+        case(&spec(15, "2026-01-01T00:10:20.000000Z"), Some("x"));
+        case(&spec(15, "2999-01-01T00:00:00.000000Z"), None);
+    }
+
+    #[test]
+    fn a_lease_without_times_has_no_holder() {
         case(&json!({}), None);
     }
 }

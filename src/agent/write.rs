@@ -142,7 +142,7 @@ impl Writes<'_> {
         if is_terminating(&live) {
             return Ok(false);
         }
-        if target.is_companion && !self.is_ours(&live) {
+        if !target.is_companion || !self.is_ours(&live) {
             return Err(Obstacle::NotOurs(key.clone()));
         }
         let uid = live.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();

@@ -5,6 +5,7 @@
 pub mod commands;
 mod kept;
 pub mod manifests;
+pub mod permitted;
 pub mod rights;
 pub mod schema;
 pub mod size;

@@ -340,6 +340,13 @@ mod tests {
             "    - Deployment/none\n    - Serv",
             "`spec.abort[1].remove`: `Deployment/none` is not",
         );
+        case("    - Deployment/shop-canary\n    - Serv", "    - Deployment/shop\n    - Serv", "`Deployment/shop` is the user's own");
+        case(
+            "      apiVersion: networking.istio.io/v1\n",
+            "      apiVersion: \"*/v1\"\n",
+            "a plan may not change `VirtualService` of `*/v1`",
+        );
+        case("    - /spec/http\n", "    - /metadata/finalizers\n", "a plan may not change `/metadata/finalizers`");
         case("name: step-2", "name: step-3", "`spec.steps[1].name`: `step-3` should be `step-2`");
         case("  namespace: prod", "  namespace: ../prod", "`metadata.namespace`: a name has small letters");
         case("        namespace: prod", "        namespace: kube-system", "the object is in the namespace \"kube-system\"");

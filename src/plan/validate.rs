@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::permitted::{is_content, is_permitted};
 use crate::model::{Await, Binding, Finding, ObjectKey, Plan, PlanSpec, Stage, VersionKey};
 
 /// Returns what does not fit, as sentences that name the place: empty for a sound plan.
@@ -100,6 +101,9 @@ impl Check<'_> {
             if text("/apiVersion").is_empty() {
                 self.say(&place, "the object has no `apiVersion`");
             }
+            if !is_permitted(text("/apiVersion"), kind) {
+                self.say(&place, format!("a plan may not change `{}` of `{}`", kind.escape_debug(), text("/apiVersion").escape_debug()));
+            }
             if text("/metadata/name") != version.object().name() {
                 self.say(&place, format!("the object's name is `{}`", text("/metadata/name").escape_debug()));
             }
@@ -161,6 +165,9 @@ impl Check<'_> {
             }
             for object in &stage.remove {
                 self.object(&format!("{place}.remove"), object);
+                if !self.is_made_by_the_plan(object) {
+                    self.say(&format!("{place}.remove"), format!("`{object}` is the user's own: a plan removes only what it makes"));
+                }
             }
             for object in stage.write.iter().map(VersionKey::object).chain(&stage.remove) {
                 if !seen.insert(object) {
@@ -174,6 +181,11 @@ impl Check<'_> {
                 self.wait(&format!("{place}.await[{index}]"), wait);
             }
         }
+    }
+
+    /// Whether `spec.paths` has all of the object as the plan's.
+    fn is_made_by_the_plan(&self, object: &ObjectKey) -> bool {
+        self.spec.paths.iter().any(|entry| entry.object == *object && entry.paths.iter().any(String::is_empty))
     }
 
     fn wait(&mut self, place: &str, wait: &Await) {
@@ -212,6 +224,9 @@ impl Check<'_> {
             }
             for path in entry.paths.iter().filter(|path| !path.is_empty() && !path.starts_with('/')) {
                 self.say(&format!("{place}.paths"), format!("`{}` is no JSON pointer", path.escape_debug()));
+            }
+            for path in entry.paths.iter().filter(|path| !is_content(path)) {
+                self.say(&format!("{place}.paths"), format!("a plan may not change `{}`", path.escape_debug()));
             }
         }
         let steps = spec.steps.iter().flat_map(|step| step.stages.iter().chain(&step.enter_from_above));
