@@ -32,7 +32,7 @@ local annotations = obj.annotations or {}
 annotations.weight = obj.weight
 return annotations";
 
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     Place { path: "app.yaml".into(), position: Position { line: 1, column: 1 } }
 }
 

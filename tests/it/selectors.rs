@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rollout::model::{Originals, Pause, Plan, Replicas, Rollout, Severity, Stored};
+use rollout::discover;
+use rollout::model::{Catalog, GatewayRef, NeighborIndex, Originals, Pause, Plan, Replicas, Rollout, Severity, Stored};
 use rollout::plan;
 use rollout::render::{self, Inputs, Scripts};
 use rollout::simulate::{Row, Script, Simulation, Who, simulate};
 use serde_json::{Map, Value, json};
 
-use crate::render::{catalog, originals, references, rollout, routing, source, step};
+use crate::render::{catalog, originals, place, references, rollout, source, step};
 
 const PODS: u32 = 10;
 
@@ -60,11 +61,45 @@ fn changed(mut objects: Originals, pods: &Labels, selector: &Labels) -> Original
     objects
 }
 
+/// A gateway whose traffic is computed; for others the simulation could never be wrong.
+fn known(kind: &str, api_version: &str) -> GatewayRef {
+    GatewayRef { api_version: api_version.into(), kind: kind.into(), name: "shop".into(), ingress_class: None, place: place() }
+}
+
+fn virtual_service() -> GatewayRef {
+    known("VirtualService", "networking.istio.io/v1")
+}
+
+fn destination_rule() -> GatewayRef {
+    known("DestinationRule", "networking.istio.io/v1")
+}
+
+fn http_route() -> GatewayRef {
+    known("HTTPRoute", "gateway.networking.k8s.io/v1")
+}
+
+/// The objects of a version, with gateway objects as users write them.
+fn routed(image: &str, gateways: &[GatewayRef]) -> Originals {
+    let mut objects = originals(image, gateways, false);
+    for (reference, object) in &mut objects.gateways {
+        let spec = match reference.kind.as_str() {
+            "VirtualService" => json!({"hosts": ["shop"], "http": [{"route": [{"destination": {"host": "shop"}}]}]}),
+            "DestinationRule" => json!({"host": "shop"}),
+            _ => json!({"rules": [{"backendRefs": [{"name": "shop", "port": 80}]}]}),
+        };
+        *object = Some(source(json!({
+            "apiVersion": reference.api_version, "kind": reference.kind, "metadata": {"name": reference.name}, "spec": spec,
+        })));
+    }
+    objects
+}
+
 fn rendered(rollout: &Rollout, change: &Change) -> Plan {
     let gateways = &rollout.routing.as_ref().expect("routing").gateways;
-    let base = changed(originals("shop:1", gateways, false), &change.pods[0], &change.selectors[0]);
-    let head = changed(originals("shop:2", gateways, false), &change.pods[1], &change.selectors[1]);
-    let (catalog, scripts) = (catalog(), Scripts::default());
+    let base = changed(routed("shop:1", gateways), &change.pods[0], &change.selectors[0]);
+    let head = changed(routed("shop:2", gateways), &change.pods[1], &change.selectors[1]);
+    let catalog = Catalog { gateways: discover::shipped_gateways().to_vec(), ..Catalog::default() };
+    let scripts = Scripts::default();
     let inputs = Inputs { rollout, catalog: &catalog, head: &head, base: Some(&base), previous: None, scripts: &scripts };
     let rendered = render::plan(&inputs).expect("a plan");
     assert!(rendered.findings.iter().all(|finding| finding.severity != Severity::Error), "{:?}", rendered.findings);
@@ -105,15 +140,25 @@ proptest! {
     fn requests_stay_with_the_pods_that_are_there(
         change in change(),
         steps in prop::collection::vec((1..=10_u32, prop::option::of(1..=40_u8)), 1..4),
-        chosen in prop::sample::subsequence(references(), 1..=3),
-        is_subset_mode in any::<bool>(),
+        (is_subset_mode, gateways) in prop_oneof![
+            Just((false, vec![virtual_service()])),
+            Just((false, vec![http_route()])),
+            Just((false, vec![virtual_service(), http_route()])),
+            Just((true, vec![virtual_service(), destination_rule()])),
+        ],
     ) {
         let steps = steps.into_iter().map(|(pods, weight)| step(Replicas::Count(pods), weight, false, Pause::Approval)).collect();
-        let rollout = rollout(steps, routing(chosen, is_subset_mode), 3, is_subset_mode);
+        let mut rollout = rollout(steps, gateways, 3, is_subset_mode);
+        if is_subset_mode {
+            rollout.pod_metadata.labels.insert("istio.service.tag".to_owned(), "gray".to_owned());
+        }
         let plan = rendered(&rollout, &change);
         prop_assert_eq!(plan::validate(&plan), Vec::<String>::new());
         prop_assert_eq!(plan::states::check_ways(&plan), Vec::<String>::new());
         let quiet = run(&plan, "");
+        // A plan without traffic has no route, from which it could be computed.
+        let has_traffic = rollout.steps.iter().any(|step| step.traffic.weight.is_some());
+        prop_assert!(!has_traffic || quiet.rows.iter().all(|row| row.traffic.not_known.is_none()), "{:#?}", quiet.rows);
         prop_assert!(jumps(&quiet, most(&rollout)).is_empty(), "{:#?}", jumps(&quiet, most(&rollout)));
         let moments: BTreeSet<i64> = quiet.rows.iter().flat_map(|row| [row.seconds, row.seconds + 1]).collect();
         for second in moments {
@@ -127,7 +172,7 @@ proptest! {
 #[test]
 fn a_step_without_traffic_between_two_that_have_some_loses_nothing() {
     let steps = [Some(1), None, Some(1)].map(|weight| step(Replicas::Count(1), weight, false, Pause::Approval));
-    let rollout = rollout(steps.into(), references()[..2].to_vec(), 3, false);
+    let rollout = rollout(steps.into(), vec![virtual_service()], 3, false);
     let labels = || [Labels::from([("app", "shop")]), Labels::from([("app", "shop")])];
     let simulation = run(&rendered(&rollout, &Change { pods: labels(), selectors: labels() }), "");
     assert!(simulation.rows.iter().all(|row| !row.traffic.lost), "{:#?}", simulation.rows);
@@ -137,7 +182,7 @@ fn a_step_without_traffic_between_two_that_have_some_loses_nothing() {
 /// Two pods with a fifth of the traffic are the last step, and the change gives a label to pods and Service.
 fn labelled() -> (Rollout, Plan) {
     let pods = [Labels::from([("app", "shop")]), Labels::from([("app", "shop"), ("tier", "front")])];
-    let rollout = rollout(vec![step(Replicas::Count(2), Some(20), false, Pause::Approval)], references()[..1].to_vec(), 3, false);
+    let rollout = rollout(vec![step(Replicas::Count(2), Some(20), false, Pause::Approval)], vec![virtual_service()], 3, false);
     let plan = rendered(&rollout, &Change { selectors: pods.clone(), pods });
     (rollout, plan)
 }
@@ -148,8 +193,8 @@ fn a_new_selector_is_written_when_the_new_version_is_there() {
     let written = |stages: &[rollout::model::Stage]| -> Vec<String> {
         stages.iter().flat_map(|stage| &stage.write).map(ToString::to_string).collect()
     };
-    assert_eq!(written(&plan.spec.finish), ["Service/shop@1", "Deployment/shop@2", "Service/shop@2", "Route/shop@1"]);
-    assert_eq!(written(&plan.spec.abort_finish), ["Service/shop@1", "Deployment/shop@1", "Route/shop@1"]);
+    assert_eq!(written(&plan.spec.finish), ["Service/shop@1", "Deployment/shop@2", "Service/shop@2", "VirtualService/shop@1"]);
+    assert_eq!(written(&plan.spec.abort_finish), ["Service/shop@1", "Deployment/shop@1", "VirtualService/shop@1"]);
     let selector = |version: &str| {
         plan.spec.objects.iter().find(|(key, _)| key.to_string() == version).map(|(_, object)| object["spec"]["selector"].clone())
     };
@@ -170,7 +215,7 @@ fn the_property_sees_a_selector_that_is_written_too_early() {
 fn a_selector_that_changes_is_part_of_the_release_where_subsets_tell_the_versions_apart() {
     let pods = [Labels::from([("app", "shop")]), Labels::from([("app", "shop"), ("tier", "front")])];
     let steps = vec![step(Replicas::Count(2), Some(20), false, Pause::Approval)];
-    let rollout = rollout(steps, references()[..2].to_vec(), 3, true);
+    let rollout = rollout(steps, vec![virtual_service(), destination_rule()], 3, true);
     let plan = rendered(&rollout, &Change { selectors: pods.clone(), pods });
     assert!(plan.spec.paths.iter().any(|entry| entry.object.to_string() == "Service/shop"), "{:?}", plan.spec.paths);
     assert!(plan.spec.steps[0].state.iter().any(|version| version.to_string() == "Service/shop@1"), "{:?}", plan.spec.steps[0].state);
@@ -191,7 +236,8 @@ fn a_selector_that_stands_in_no_file_is_told_of() {
 fn refusals(base: &Originals, head: &Originals, beside: Vec<Value>) -> Vec<String> {
     let rollout = rollout(vec![step(Replicas::Count(1), Some(10), false, Pause::Approval)], references(), 0, false);
     let mut catalog = catalog();
-    catalog.sources = beside.into_iter().map(|object| Arc::new(Stored::new(Arc::unwrap_or_clone(source(object))))).collect();
+    let others: Vec<_> = beside.into_iter().map(|object| Arc::new(Stored::new(Arc::unwrap_or_clone(source(object))))).collect();
+    catalog.neighbors = NeighborIndex::new(move || others);
     let inputs = Inputs { rollout: &rollout, catalog: &catalog, head, base: Some(base), previous: None, scripts: &Scripts::default() };
     render::plan(&inputs).err().unwrap_or_default().into_iter().map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
 }
