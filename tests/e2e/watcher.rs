@@ -13,7 +13,7 @@ use futures::TryStreamExt;
 use hyper::http::Request;
 use kube::Client;
 use kube::api::WatchEvent;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::{client, folder_of, runtime};
 use crate::recorder::Event;
@@ -43,6 +43,7 @@ pub(crate) struct Watcher {
     kubeconfig: PathBuf,
     namespace: String,
     stop: Arc<AtomicBool>,
+    tolerates_gaps: AtomicBool,
     thread: Option<JoinHandle<()>>,
     /// The first revision at which everything was known.
     pub(crate) start: u64,
@@ -85,7 +86,16 @@ impl Watcher {
                 .map_err(|_| "the recorder could not list everything within 30 s".to_owned())?;
             start = start.max(revision);
         }
-        Ok(Self { seen, watched, kubeconfig: kubeconfig.to_owned(), namespace: namespace.to_owned(), stop, thread: Some(thread), start })
+        Ok(Self {
+            seen,
+            watched,
+            kubeconfig: kubeconfig.to_owned(),
+            namespace: namespace.to_owned(),
+            stop,
+            tolerates_gaps: AtomicBool::new(false),
+            thread: Some(thread),
+            start,
+        })
     }
 
     /// Returns what has happened up to now: every object that a list shows was seen as it is, and every other one was seen to go.
@@ -96,7 +106,7 @@ impl Watcher {
         loop {
             {
                 let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(gap) = &seen.gap {
+                if let Some(gap) = seen.gap.as_ref().filter(|_| !self.tolerates_gaps.load(Ordering::Relaxed)) {
                     return Err(format!("the recorder missed something: {gap}"));
                 }
                 lists.retain(|kind, list| !list.is_seen(kind, &seen.latest));
@@ -112,14 +122,18 @@ impl Watcher {
         }
     }
 
+    /// From now on it is no error that events are missing: the API server that could tell them is stopped.
+    pub(crate) fn tolerate_gaps(&self) {
+        self.tolerates_gaps.store(true, Ordering::Relaxed);
+    }
+
     async fn lists(&self) -> Result<BTreeMap<&'static str, Listed>, String> {
         let client = client(&self.kubeconfig).await?;
         let mut lists = BTreeMap::new();
         for kind in self.watched {
             let folder = folder_of(kind, &self.namespace);
             if let Some((revision, objects)) = list(&client, &folder).await.map_err(|()| format!("cannot list {kind}"))? {
-                let objects = objects.iter().map(|object| (name_of(object), revision_of(object))).collect();
-                lists.insert(*kind, Listed { revision, objects });
+                lists.insert(*kind, Listed::of(revision, &objects));
             }
         }
         Ok(lists)
@@ -134,6 +148,10 @@ struct Listed {
 }
 
 impl Listed {
+    fn of(revision: u64, objects: &[Value]) -> Self {
+        Self { revision, objects: objects.iter().map(|object| (name_of(object), revision_of(object))).collect() }
+    }
+
     /// Whether all of it was seen, or something newer.
     fn is_seen(&self, kind: &str, latest: &BTreeMap<(String, String), Latest>) -> bool {
         let seen = |name: &String| latest.get(&(kind.to_owned(), name.clone()));
@@ -204,7 +222,29 @@ async fn follow(client: &Client, kind: &str, namespace: &str, seen: &Mutex<Seen>
         }
     };
     let _ = ready.send(revision);
+    let mut is_too_old = false;
     loop {
+        if std::mem::take(&mut is_too_old)
+            && let Ok(Some((now, objects))) = list(client, &folder).await
+        {
+            // What lay between cannot be had any more: it was nothing where everything is as it was seen last.
+            let listed = Listed::of(now, &objects);
+            let gone: Vec<String> = {
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                if !listed.is_seen(kind, &seen.latest) {
+                    seen.gap = Some(format!("{kind} between the revisions {revision} and {now}"));
+                }
+                let known = seen.latest.iter().filter(|((of, _), latest)| of == kind && !latest.is_gone).map(|((_, name), _)| name);
+                known.filter(|name| !listed.objects.contains_key(*name)).cloned().collect()
+            };
+            for object in objects {
+                note(object, false);
+            }
+            for name in gone {
+                note(json!({"metadata": {"name": name, "resourceVersion": now.to_string()}}), true);
+            }
+            revision = now;
+        }
         let path = format!("{folder}?watch=1&resourceVersion={revision}&allowWatchBookmarks=true&timeoutSeconds=3600");
         let Ok(request) = Request::get(path).body(Vec::new()) else { return };
         if let Ok(stream) = client.request_events::<Value>(request).await {
@@ -214,11 +254,9 @@ async fn follow(client: &Client, kind: &str, namespace: &str, seen: &Mutex<Seen>
                     WatchEvent::Added(object) | WatchEvent::Modified(object) => revision = note(object, false),
                     WatchEvent::Deleted(object) => revision = note(object, true),
                     WatchEvent::Bookmark(bookmark) => revision = bookmark.metadata.resource_version.parse().unwrap_or(revision),
-                    // What lies between cannot be had any more.
                     WatchEvent::Error(status) if status.code == 410 => {
-                        seen.lock().unwrap_or_else(PoisonError::into_inner).gap =
-                            Some(format!("{kind} after {revision}: {}", status.message));
-                        return;
+                        is_too_old = true;
+                        break;
                     }
                     WatchEvent::Error(_) => break,
                 }

@@ -230,6 +230,13 @@ impl<'a> World<'a> {
         Ok(())
     }
 
+    /// The recorder may miss what happens while the API server is stopped.
+    pub(crate) fn tolerate_gaps(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.tolerate_gaps();
+        }
+    }
+
     /// Says how far a release is that is played by hand.
     pub(crate) fn mark(&self, phase: crate::recorder::Phase) -> Result<(), String> {
         let name = crate::recorder::MARK;

@@ -117,6 +117,8 @@ fn not_installed(world: &mut World<'_>) -> Result<(), String> {
     let [mut api, mut cart] = pair(world)?;
     let world = api.world;
     let at = At { kind: "CustomResourceDefinition", namespace: "", name: "trafficsplits.edge.example.com" };
+    // With its definition the history of a kind is gone.
+    world.tolerate_gaps();
     world.cluster.delete(at, "Background")?;
     world.wait("the definition to be gone", PATIENCE, || Ok(world.cluster.get(at)?.is_none().then_some(())))?;
     // Its objects have gone with it.

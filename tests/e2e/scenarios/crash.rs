@@ -201,6 +201,7 @@ fn api_server_restarts(world: &mut World<'_>) -> Result<(), String> {
     running.agent.start()?;
     running.apply_plan()?;
     running.wait("the way into step 1", |status| status["cursor"]["part"] == "stages")?;
+    running.world.tolerate_gaps();
     running.world.plane.stop_api_server()?;
     thread::sleep(Duration::from_secs(3));
     running.world.plane.start_api_server()?;

@@ -94,7 +94,10 @@ fn owner_applies_route(world: &mut World<'_>) -> Result<(), String> {
     })?;
     running.approve_to_the_end()?;
     running.assert_succeeded()?;
-    running.assert_no_fault()
+    let faults = running.world.faults(&running.release)?;
+    // The owner's route may be there for a moment, and nothing else is wrong.
+    let is_expected = |fault: &String| fault.contains("VirtualService/cart GET /: the new version falls to 0.0 %, below 10.0 %");
+    if faults.iter().all(is_expected) { Ok(()) } else { Err(format!("the recorder found {faults:#?}")) }
 }
 
 fn foreign_edit(world: &mut World<'_>) -> Result<(), String> {
