@@ -27,7 +27,7 @@ pub struct Documents {
     /// One for each file, in their order.
     records: Vec<Record>,
     pub(super) asked: Asked,
-    wanted: Wanted,
+    pub(super) wanted: Wanted,
     pub(super) counts: Counts,
 }
 

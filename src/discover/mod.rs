@@ -6,7 +6,7 @@
 //! - `rollout`: one Rollout · `v1beta1`, `v1alpha1`, `steps`, `matches`, `routing`, `deadline`, `reference` · `node`, `fields`
 //! - `asked`, `relabelled`: which Rollouts it is about · `conflicts`, `workloads`: Rollouts beside each other, and the kinds they can release ·
 //!   `removed`, `unread`: those that a change takes away, or that nothing reads any more
-//! - `originals`: what references lead to · `neighbors`: what a release meets beside that · `placeholders`: what is filled in later · `typed`: values that no API server takes · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
+//! - `originals`: what references lead to · `others`: what they may have meant · `neighbors`: what a release meets beside that · `placeholders`: what is filled in later · `typed`: values that no API server takes · `ingress`: what a dialect leaves undone · `gateways`, `cluster_scripts`: scripts · `engines`: what syncs the repository
 
 mod asked;
 mod cluster_scripts;
@@ -23,6 +23,7 @@ mod matches;
 mod neighbors;
 mod node;
 mod originals;
+mod others;
 mod placeholders;
 mod reference;
 mod relabelled;
@@ -58,7 +59,7 @@ pub use unread::{Head, Rules, unread};
 
 use crate::config::{Config, Environment};
 use crate::files::Files;
-use crate::model::{Catalog, Finding, NeighborIndex, Severity, Source, Stored};
+use crate::model::{Catalog, Finding, NeighborIndex, Others, Severity, Source, Stored};
 use understood::Understood;
 
 /// The namespace of objects for which nobody says one.
@@ -128,7 +129,8 @@ pub fn discover(documents: &Documents, config: &Config) -> Discovery {
     for (index, (environment, objects)) in config.environments.iter().zip(objects).enumerate() {
         let (catalog, found) = catalog(environment, objects, (&documents.files, &shared), &mut findings);
         let neighbors = documents.neighbors(config, index, &catalog.namespace, &catalog.sources);
-        catalogs.push(Catalog { neighbors, ..catalog });
+        let others = others::of(documents, config, index, &catalog.namespace);
+        catalogs.push(Catalog { neighbors, others, ..catalog });
         rollouts += found;
     }
     findings.sort();
@@ -169,6 +171,7 @@ fn catalog(
         rollouts: Vec::new(),
         sources,
         neighbors: NeighborIndex::default(),
+        others: Others::default(),
         gateways,
     };
     let (mut rollouts, mut others) = (Vec::new(), BTreeSet::new());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{definitions, fields, ingress, neighbors, placeholders, typed};
+use super::{definitions, ingress, neighbors, others, placeholders, typed};
 use crate::model::{
     Catalog, Finding, GatewayRef, ObjectRef, Originals, Place, Reference, Resolution, Rollout, Source, Stored, autoscalers,
 };
@@ -113,15 +113,6 @@ impl Lookup<'_> {
         self.catalog.sources.iter().filter(is_it).find_map(|other| ingress::removed(&other.source()))
     }
 
-    /// The name of an object of the same kind and namespace that differs by a slip.
-    fn nearest(&self, object: &ObjectRef) -> Option<&str> {
-        let is_alike =
-            |other: &&ObjectRef| (&other.group, &other.kind, &other.namespace) == (&object.group, &object.kind, &object.namespace);
-        let names: Vec<&str> =
-            self.catalog.sources.iter().map(|source| &source.object).filter(is_alike).map(|other| other.name.as_str()).collect();
-        fields::nearest(&object.name, &names)
-    }
-
     /// Objects that may have been meant: of the same name in another namespace or API group.
     fn elsewhere(&self, object: &ObjectRef) -> String {
         let is_near = |source: &&Arc<Stored>| source.object.kind == object.kind && source.object.name == object.name;
@@ -129,10 +120,8 @@ impl Lookup<'_> {
         match near.as_slice() {
             [] => {
                 let files = if self.catalog.environment.is_empty() { "the files read" } else { "the environment's files" };
-                match self.nearest(object) {
-                    Some(name) => format!("did you mean `{name}`? If not, write the {} into {files}", object.kind),
-                    None => format!("write the {} into {files}, or correct the name `{}`", object.kind, object.name),
-                }
+                others::help(self.catalog, object)
+                    .unwrap_or_else(|| format!("write the {} into {files}, or correct the name `{}`", object.kind, object.name))
             }
             near => {
                 let listed: Vec<_> = near

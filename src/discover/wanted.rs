@@ -115,6 +115,11 @@ impl Wanted {
         }
     }
 
+    /// Whether something of the kind is wanted.
+    pub(super) fn has_kind(&self, kind: &str) -> bool {
+        self.kinds.contains(kind)
+    }
+
     /// Whether nothing is wanted.
     pub(super) fn is_empty(&self) -> bool {
         self.kinds.is_empty()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Finding, Gateway, GatewayRef, Manifest, NeighborIndex, ObjectRef, Place, Places, Position, Rollout, Stored};
+use super::{Finding, Gateway, GatewayRef, Manifest, NeighborIndex, ObjectRef, Others, Place, Places, Position, Rollout, Stored};
 
 /// One environment of a repository.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub struct Catalog {
     pub sources: Vec<Arc<Stored>>,
     /// Workloads, Services and routes by labels and names, those that no Rollout names among them.
     pub neighbors: NeighborIndex,
+    /// The names of objects that were not read because no Rollout names them.
+    pub others: Others,
     /// The gateways that this environment's references can use: the user's own first, then the shipped ones.
     pub gateways: Vec<(String, Gateway)>,
 }

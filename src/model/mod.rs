@@ -12,6 +12,7 @@ mod manifest;
 mod neighbors;
 mod object_ref;
 mod originals;
+mod others;
 mod place;
 mod plan;
 pub mod pointer;
@@ -34,6 +35,7 @@ pub use manifest::{Manifest, ManifestError};
 pub use neighbors::{NeighborIndex, Neighbors};
 pub use object_ref::ObjectRef;
 pub use originals::Originals;
+pub use others::{Other, Others};
 pub use place::{Place, Places, Position, Spot};
 pub use plan::{
     Await, Binding, Deadline, DeadlineAction, Eviction, Gate, LateValue, ObjectKey, ObjectPaths, Plan, PlanSpec, PlanStep, Reference,

@@ -449,7 +449,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "workload-missing",
-        "The workload that the Rollout names is not in the repository.\n\nReferences lead to the nearest object with that kind, name and namespace, within the environment.",
+        "The workload that the Rollout names is not in the repository.\n\nReferences lead to the nearest object with that kind, name and namespace, within the environment. Where kustomize renames the workload (`namePrefix`, `nameSuffix`), a file that `configurations` of the kustomization lists makes it rename the reference too: `nameReference: [{kind: Deployment, fieldSpecs: [{kind: Rollout, path: spec/workloadRef/name}]}]`.",
     ),
     (
         "workload-new",

@@ -153,6 +153,31 @@ spec:
     );
 }
 
+/// The help of the finding about the missing workload, beside these files.
+#[track_caller]
+fn workload_help(others: &[(&str, &str)]) -> String {
+    let all: Vec<_> = [("rollout.yaml", ROLLOUT)].into_iter().chain(others.iter().copied()).collect();
+    let (_, findings) = led_to(&discovered(&files(&all), &Config::default()));
+    let finding = findings.iter().find(|finding| finding.starts_with("there is no Deployment")).expect("a finding");
+    finding.split_once(": ").expect("a help").1.to_owned()
+}
+
+#[test]
+fn a_reference_that_leads_nowhere_names_what_may_be_meant() {
+    let named = |name: &str| object("apps/v1", "Deployment", name);
+    assert_eq!(workload_help(&[("app.yaml", &format!("a: 1\n---\n{}", named("shopp")))]), "did you mean `shopp`, in app.yaml:3?");
+    let json = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shpp"}}"#;
+    assert_eq!(workload_help(&[("app.json", json)]), "did you mean `shpp`, in app.json:1?");
+    assert!(workload_help(&[("app.yaml", &named("prod-shop"))]).starts_with("there is `prod-shop` in app.yaml:1: kustomize renames"));
+    assert!(workload_help(&[("app.yaml", &named("shop-eu"))]).starts_with("there is `shop-eu` in app.yaml:1: kustomize renames"));
+    let release = object("helm.toolkit.fluxcd.io/v2", "HelmRelease", "shop");
+    assert!(workload_help(&[("release.yaml", &release)]).starts_with("the HelmRelease in release.yaml:1 may make it"));
+    let elsewhere = named("shopp").replace("name: shopp", "name: shopp\n  namespace: other");
+    for other in [named("cart"), object("v1", "Service", "shopp"), elsewhere] {
+        assert_eq!(workload_help(&[("app.yaml", &other)]), "write the Deployment into the files read, or correct the name `shop`");
+    }
+}
+
 #[test]
 fn environments_keep_equal_names_apart() {
     let settings = "environments:\n- {name: prod, path: prod, namespace: web}\n- {name: test, path: test}\n";
