@@ -47,7 +47,10 @@ fn writes_again(spec: &PlanSpec, before: &Cursor, now: &Cursor) -> bool {
     let [from, to] = [before.stage, now.stage].map(|stage| usize::try_from(stage).unwrap_or(usize::MAX));
     let (Some(since), Some(next)) = (stages.get(from..to.max(from)), stages.get(to)) else { return from != to };
     let touched: BTreeSet<&ObjectKey> = since.iter().flat_map(|stage| touches(stage)).collect();
-    to < from || touches(next).any(|object| touched.contains(object))
+    // Around a stage everything else is kept as in the step before, but for the next stage, which may be half written (`ways::kept`):
+    // what was written further ahead of the record would be taken back.
+    let is_ahead = matches!(now.part, Part::Stages | Part::Finish) && to > from.saturating_add(1);
+    to < from || is_ahead || touches(next).any(|object| touched.contains(object))
 }
 
 fn touches(stage: &Stage) -> impl Iterator<Item = &ObjectKey> {
