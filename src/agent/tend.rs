@@ -70,11 +70,25 @@ pub(super) async fn tend(
             Woken::Held => Sort::Held,
             Woken::Again => Sort::Again,
         };
-        let turn = turns.take(sort).await;
+        let (sort, turn) = match sort {
+            // Many may wait for such a turn: what happens meanwhile is not looked at in their pace.
+            Sort::Held => tokio::select! {
+                turn = turns.take(Sort::Held) => (Sort::Held, turn),
+                () = bell.rung() => (Sort::Ordinary, turns.take(Sort::Ordinary).await),
+            },
+            sort @ (Sort::Abort | Sort::Ordinary | Sort::Again) => (sort, turns.take(sort).await),
+        };
         let heard = bell.hear();
         let plan = attendance.get_or_insert_with(|| Box::new(Attendance::new(&shared, key.clone(), Arc::clone(bell.reads()))));
         plan.may_check = *examined.borrow();
-        plan.wake(if sort == Sort::Held { Lane::Held } else { Lane::Look }, heard);
+        // Also what asks to go back has the room and the requests of those that do, before its plan is read.
+        plan.goes_back |= goes_back;
+        let lane = match sort {
+            Sort::Held => Lane::Held,
+            _ if goes_back || plan.has_kept => Lane::Release,
+            Sort::Abort | Sort::Ordinary | Sort::Again => Lane::Look,
+        };
+        plan.wake(lane, heard);
         let result = turn.work(Box::pin(plan.pass(|| bell.is_loud()))).await;
         if plan.has_looked || failed >= ENOUGH {
             first = None;
@@ -84,9 +98,12 @@ pub(super) async fn tend(
             Ok(Next::Rest) => return,
             Ok(Next::Examined) => {
                 plan.unload();
-                // Whatever rings meanwhile is seen afterwards.
-                if examined.wait_for(|examined| *examined).await.is_err() {
-                    return;
+                // A release may wait here in its middle: what people ask for is heard.
+                tokio::select! {
+                    is_closed = async { examined.wait_for(|examined| *examined).await.is_err() } => if is_closed {
+                        return;
+                    },
+                    () = bell.rung_loudly() => {}
                 }
                 Woken::Up
             }
