@@ -144,8 +144,7 @@ impl Supervisor {
             Seen::There(rollout) => (rollout, Some(rollout.version.as_str())),
             Seen::Gone(rollout) => (rollout, None),
             Seen::All => return self.set_watched(place.as_deref(), &rollouts(), true),
-            Seen::Refused => return self.set_watched(place.as_deref(), &rollouts(), false),
-            Seen::Begins => return,
+            Seen::Refused | Seen::Begins => return self.set_watched(place.as_deref(), &rollouts(), false),
         };
         // A plan has its Rollout's name.
         let key = PlanKey { namespace: rollout.namespace.clone(), name: rollout.name.clone() };
@@ -163,9 +162,13 @@ impl Supervisor {
         let (object, version) = match seen {
             Seen::There(object) => (object, Some(object.version.as_str())),
             Seen::Gone(object) => (object, None),
-            Seen::All => return self.set_watched(Some(namespace), resource, true),
-            Seen::Refused => return self.set_watched(Some(namespace), resource, false),
-            Seen::Begins => return,
+            // What was told by a watch that has ended since says nothing any more.
+            Seen::All => {
+                let is_watched = self.informers.contains_key(&(namespace.to_owned(), resource.clone()));
+                return self.set_watched(Some(namespace), resource, is_watched);
+            }
+            // While all is listed again nobody tells what has gone meanwhile.
+            Seen::Refused | Seen::Begins => return self.set_watched(Some(namespace), resource, false),
         };
         for key in self.shared.interests.concerned(namespace, &object.names) {
             self.tell(&key, resource, object, version, Ring::Quiet);
