@@ -29,6 +29,10 @@ impl Attendance {
             self.status.deleted = false;
         }
         if self.status.is_at_rest() && hand_back::has_finalizer(&self.object) {
+            if self.status.digest.is_some() {
+                // Kept by an attempt that was cut short before it was recorded; later it would be taken for a release without a plan.
+                hand_back::captures(&self.shared.api, &self.key).await?;
+            }
             hand_back::finalizer(&self.shared.api, &self.address, false).await?;
         }
         if is_going && self.status.is_at_rest() {

@@ -38,10 +38,10 @@ impl Attendance {
                 self.shared.interests.release(&self.key.namespace);
                 self.shared.metrics.plans.forget(&self.key);
                 self.status = PlanStatus::default();
-                if std::mem::take(&mut self.has_kept) {
-                    // Nobody waited for its finalizer. What is kept of the release is enough to restore.
-                    self.shared.vanished.note(&self.key.namespace);
-                }
+                self.has_kept = false;
+                // Where nobody waited for its finalizer, what is kept of the release is enough to restore. What an attempt that was cut
+                // short has left is taken away now, while it still says what runs.
+                self.shared.vanished.note(&self.key.namespace);
                 return Ok(false);
             };
             let spec_is_known = offer::generation(&self.object) == offer::generation(&object) && self.own.is_ok();

@@ -143,7 +143,10 @@ async fn restore_newest(shared: &Shared, namespace: &str, (label, names): &Orpha
             }
         };
         let key = PlanKey { namespace: namespace.to_owned(), name: captured.plan.name.clone() };
-        if shared.api.get(&plans().one(&key.namespace, &key.name)).await?.is_none() {
+        // Two at the same time would each take what the other has written for what was there.
+        if shared.api.get(&plans().one(&key.namespace, &key.name)).await?.is_none()
+            && let Some(_restoring) = shared.vanished.begin(&key)
+        {
             tracing::warn!(plan = %key, "the plan is gone in mid-release: what ran before is restored");
             restore(shared, &key, &captured).await?;
         }

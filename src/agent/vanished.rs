@@ -5,11 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::claims::PlanKey;
+
 /// Namespaces that wait to be swept, each once.
 #[derive(Debug, Default)]
 pub(super) struct Vanished {
     namespaces: Mutex<BTreeSet<String>>,
     noted: Notify,
+    restored: Mutex<BTreeSet<PlanKey>>,
 }
 
 impl Vanished {
@@ -30,7 +33,25 @@ impl Vanished {
         }
     }
 
+    /// Claims the restoration of a plan that is gone, until the answer is dropped. `None`: it is being restored already.
+    pub(super) fn begin(&self, plan: &PlanKey) -> Option<Restoring<'_>> {
+        let is_first = self.restored.lock().unwrap_or_else(PoisonError::into_inner).insert(plan.clone());
+        is_first.then(|| Restoring { vanished: self, plan: plan.clone() })
+    }
+
     fn waiting(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.namespaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The restoration of one plan.
+pub(super) struct Restoring<'a> {
+    vanished: &'a Vanished,
+    plan: PlanKey,
+}
+
+impl Drop for Restoring<'_> {
+    fn drop(&mut self) {
+        self.vanished.restored.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.plan);
     }
 }
