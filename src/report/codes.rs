@@ -218,7 +218,7 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "not-rendered-yet",
-        "This style or kind of workload is not rendered yet.\n\nWhat works is a Deployment in Canary style, which keeps the old pods and makes a second Deployment for the new ones: `enableExtraWorkloadForCanary: true` below `canary` in `v1beta1`, whose default is the Partition style; in `v1alpha1` it is the default. Leave other Rollouts with OpenKruise.",
+        "This style or kind of workload is not rendered yet.\n\nWhat works is a Deployment in Canary style, which keeps the old pods and makes a second Deployment for the new ones: `enableExtraWorkloadForCanary: true` below `canary` in `v1beta1`, whose default is the Partition style; in `v1alpha1` it is the default. Keep other Rollouts in a cluster where OpenKruise runs and this agent does not.",
     ),
     (
         "object-shared",

@@ -100,7 +100,7 @@ pub(super) struct Args {
     #[command(flatten)]
     page: page::Args,
 
-    /// From which findings on the answer is no
+    /// Exit 1 at this severity or above
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     fail_on: FailOn,
 }
