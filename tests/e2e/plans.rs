@@ -19,6 +19,8 @@ pub(crate) fn follow(world: &World<'_>) -> Result<Option<Plans>, String> {
     let Some(folder) = env::var_os("ROLLOUT_E2E_PLANS").map(PathBuf::from) else { return Ok(None) };
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let watcher = Watcher::of(&["RolloutPlan"], &world.plane.admin_kubeconfig()?, &world.namespace)?;
+    // States are collected here, and their order is not judged.
+    watcher.tolerate_gaps();
     Ok(Some(Plans { folder, watcher }))
 }
 
