@@ -60,7 +60,7 @@ pub(super) struct Api {
     metrics: Arc<Metrics>,
     limits: Arc<Limits>,
     lane: Arc<LaneCell>,
-    /// What need not be asked again. Absent where nobody forgets it.
+    /// Cached objects, which are not requested again. Absent where no watch invalidates them.
     reads: Option<Arc<Reads>>,
 }
 
